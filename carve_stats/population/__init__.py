@@ -1,0 +1,1 @@
+"""Distributions of (p_sham, p_destroy): fitted and sampled from."""

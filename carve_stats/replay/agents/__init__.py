@@ -1,0 +1,1 @@
+"""Agents, one a file: real, synthetic and scripted ones side by side."""

@@ -1,0 +1,1 @@
+"""Destroy operators, one a file."""

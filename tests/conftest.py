@@ -1,0 +1,28 @@
+"""Fixtures and settings that every test shares."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The first call of a kernel compiles it, which takes a second.
+settings.register_profile(
+    "carve_stats", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile("carve_stats")
+
+
+@pytest.fixture
+def rng():
+    """A generator of the test's own."""
+    return np.random.default_rng(20260814)
+
+
+@pytest.fixture(autouse=True)
+def _global_generators_untouched():
+    """Fail the test that draws from a global generator: seeds are the caller's."""
+    before = np.random.get_state()[1].tobytes(), random.getstate()  # noqa: NPY002
+    yield
+    after = np.random.get_state()[1].tobytes(), random.getstate()  # noqa: NPY002
+    assert after == before, "the test, or what it called, used a global random generator"

@@ -1,0 +1,39 @@
+"""ARCHITECTURE.md is true: what it names exists, and what exists is named."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "ARCHITECTURE.md").read_text()
+NAMED = re.findall(r"`([a-z_./]+(?:/|\.py|\.md))`", TEXT)
+
+
+@pytest.mark.parametrize("path", sorted(set(NAMED)))
+def test_every_path_that_architecture_names_exists(path):
+    assert (ROOT / path).exists(), f"ARCHITECTURE.md names {path}, which is not there"
+
+
+def test_every_room_has_its_line():
+    package = ROOT / "carve_stats"
+    rooms = {
+        f"carve_stats/{p.name}{'/' if p.is_dir() else ''}"
+        for p in package.iterdir()
+        if p.name not in ("__init__.py", "__pycache__", "py.typed")
+    }
+    described = set(re.findall(r"^\| `(carve_stats/[^`]*)` \|", TEXT, flags=re.M))
+    assert rooms == described
+
+
+def test_the_import_rules_know_every_room():
+    configuration = (ROOT / "pyproject.toml").read_text()
+    layers = re.search(r"layers = \[(.*?)\]", configuration, flags=re.S).group(1)
+    listed = set(re.findall(r"\w+", layers))
+    rooms = {p.stem for p in (ROOT / "carve_stats").iterdir()} - {"__init__", "__pycache__", "py"}
+    assert listed == rooms
+
+
+def test_top_level_rooms_are_there():
+    for room in ("simulations", "proofs", "benchmarks"):
+        assert list((ROOT / room).glob("*.py")), f"{room}/ holds nothing"
