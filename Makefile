@@ -40,6 +40,7 @@ bench: .venv/dev.stamp  ## measure time against peers
 
 clean:  ## remove .venv and what the tools cached
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "carve_stats needs Python 3.11 or newer: make PYTHON=python3.11 …")'

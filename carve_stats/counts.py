@@ -21,6 +21,7 @@ CONDITIONS = ("self", "sham", "destroy")
 
 _FLIPS_AND_REPLAYS = tuple(f"{c}_{what}" for c in CONDITIONS for what in ("flips", "replays"))
 _INVALID = tuple(f"{c}_invalid" for c in CONDITIONS)
+_LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +129,9 @@ class ReplayCounts:
         destroy_invalid: ArrayLike | None = None,
         ledger: Ledger | None = None,
     ) -> None:
-        ids = _ids("question", question)
-        order = np.argsort(ids, kind="stable")
-        ids = ids[order]
+        given_ids = _ids("question", question)
+        order = np.argsort(given_ids, kind="stable")
+        ids = given_ids[order]
         twice = np.flatnonzero(ids[1:] == ids[:-1])
         if twice.size:
             raise InputError(
@@ -142,7 +143,7 @@ class ReplayCounts:
             destroy_replays=destroy_replays, self_flips=self_flips, self_replays=self_replays,
             self_invalid=self_invalid, sham_invalid=sham_invalid, destroy_invalid=destroy_invalid,
         )  # fmt: skip
-        columns = {n: _whole(n, v, ids.size)[order] for n, v in given.items()}
+        columns = {n: _whole(n, v, given_ids)[order] for n, v in given.items()}
         for name, values in columns.items():
             _refuse(values < 0, name, values, ids, "must not be negative")
         for arm in CONDITIONS:
@@ -156,11 +157,11 @@ class ReplayCounts:
                     " cluster a question"
                 )
             clusters = clusters[order]
-            clusters.flags.writeable = False
         else:
             clusters = None
-        ids.flags.writeable = False
         for name, value in {**columns, "question": ids, "cluster": clusters}.items():
+            if value is not None:
+                value.flags.writeable = False
             object.__setattr__(self, name, value)
         object.__setattr__(self, "ledger", ledger)
 
@@ -217,11 +218,15 @@ class ReplayCounts:
                 f"mask has dtype {keep.dtype} and shape {keep.shape}: it must be boolean, of"
                 f" shape {self.question.shape}"
             )
-        return ReplayCounts(
-            self.question[keep],
-            **{n: getattr(self, n)[keep] for n in (*_FLIPS_AND_REPLAYS, *_INVALID)},
-            cluster=None if self.cluster is None else self.cluster[keep],
-        )
+        # Rows of valid columns in order are valid and in order: nothing to check again.
+        chosen = object.__new__(ReplayCounts)
+        for name in self.__dataclass_fields__:
+            value = None if name == "ledger" else getattr(self, name)
+            if value is not None:
+                value = value[keep]
+                value.flags.writeable = False
+            object.__setattr__(chosen, name, value)
+        return chosen
 
     def pool(self, other: ReplayCounts) -> ReplayCounts:
         """Add the replays of another run over the same agent and questions.
@@ -288,27 +293,49 @@ class ReplayCounts:
 
 
 def _ids(name: str, values: ArrayLike) -> NDArray[np.str_]:
-    array = np.asarray(values)
+    array = _array(name, values)
     if array.ndim != 1:
         raise InputError(f"{name} has shape {array.shape}: it must be one-dimensional")
-    if array.dtype.kind not in "US":
-        for row, value in enumerate(array.tolist()):
-            if value is None or value != value:
-                raise InputError(f"{name}={value!r} in row {row}: every row needs an id")
-    return array.astype(np.str_)  # always a copy: the caller keeps theirs
+    for row, value in enumerate(array.tolist() if array.dtype.kind not in "US" else ()):
+        if _is_missing(value):
+            raise InputError(f"{name}={value!r} in row {row}: every row needs an id")
+    ids = array.astype(np.str_)  # always a copy: the caller keeps theirs
+    empty = np.flatnonzero(ids == "")
+    if empty.size:
+        raise InputError(f"{name}='' in row {empty[0]}: every row needs an id")
+    return ids
 
 
-def _whole(name: str, values: ArrayLike | None, n: int) -> NDArray[np.int64]:
+def _whole(name: str, values: ArrayLike | None, ids: NDArray[np.str_]) -> NDArray[np.int64]:
     if values is None:
-        return np.zeros(n, np.int64)
-    array = np.asarray(values)
-    if array.shape != (n,):
-        raise InputError(f"{name} has shape {array.shape}: it must be ({n},), one a question")
-    if array.dtype.kind not in "iub":
+        return np.zeros(ids.size, np.int64)
+    array = _array(name, values)
+    if array.shape != ids.shape:
+        raise InputError(f"{name} has shape {array.shape}: it must be {ids.shape}, one a question")
+    try:
         as_float = array.astype(float)
-        if not (np.isfinite(as_float) & (as_float == np.floor(as_float))).all():
-            raise InputError(f"{name} holds values that are not whole numbers: give counts")
-    return array.astype(np.int64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} holds values that are not numbers: give counts") from None
+    # NaN makes both comparisons false. Larger counts would not multiply within 64 bits.
+    wrong = ~((np.floor(as_float) == as_float) & (np.abs(as_float) <= _LARGEST))
+    _refuse(wrong, name, array, ids, f"must be a whole number of at most {_LARGEST}")
+    return as_float.astype(np.int64)
+
+
+def _array(name: str, values: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(
+            f"{name} holds rows of unequal length: give one value a question"
+        ) from None
+
+
+def _is_missing(value: object) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA refuses to be compared
+        return True
 
 
 def _refuse(

@@ -84,5 +84,6 @@ def unknown_name(kind: str, value: object, known: Iterable[str]) -> str:
     """
     names = list(known)
     message = f"unknown {kind} {value!r}: the known ones are {', '.join(names)}"
-    nearest = difflib.get_close_matches(str(value), names, n=1)
-    return f"{message}; did you mean {nearest[0]!r}?" if nearest else message
+    by_folded_name = {name.casefold(): name for name in names}
+    nearest = difflib.get_close_matches(str(value).casefold(), by_folded_name, n=1)
+    return f"{message}; did you mean {by_folded_name[nearest[0]]!r}?" if nearest else message

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+import rich.progress  # noqa: F401 (its import draws from the global generator, once)
 from hypothesis import HealthCheck, settings
 
 # The first call of a kernel compiles it, which takes a second.

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from carve_stats.replay.evidence.frames import Frame
 
-__all__ = ["Agent", "Evidence", "Fingerprinted", "ReplayReply", "ReplayRequest", "Rendering"]
+__all__ = ["Agent", "Evidence", "Fingerprinted", "Rendering", "ReplayReply", "ReplayRequest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

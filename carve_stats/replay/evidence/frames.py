@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats.errors import InputError, MissingExtraError
 
-__all__ = ["Encoder", "Frame"]
+__all__ = ["Encoder", "Frame", "pillow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,20 @@ class Frame:
         -------
         ndarray of uint8, shape (height, width, 3)
             Red, green and blue.
+
+        Raises
+        ------
+        InputError
+            Bytes that are no picture.
         """
-        image = _pillow().open(io.BytesIO(self.data)).convert("RGB")
-        return np.asarray(image)
+        image = pillow()
+        try:
+            return np.asarray(image.open(io.BytesIO(self.data)).convert("RGB"))
+        except (image.UnidentifiedImageError, OSError, SyntaxError) as error:
+            raise InputError(
+                f"a frame of {len(self.data)} bytes ({self.media_type}) cannot be decoded"
+                f" ({error}): store it again"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +96,7 @@ class Encoder:
         if self.format == "jpeg":
             settings["quality"] = self.quality
         buffer = io.BytesIO()
-        _pillow().fromarray(pixels).save(buffer, format=self.format.upper(), **settings)
+        pillow().fromarray(pixels).save(buffer, format=self.format.upper(), **settings)
         return Frame(buffer.getvalue(), f"image/{self.format}", time)
 
 
@@ -95,11 +107,10 @@ _SETTINGS: dict[str, dict[str, object]] = {
 }
 
 
-def _pillow():  # type: ignore[no-untyped-def]
+def pillow() -> ModuleType:
+    """Pillow's ``Image`` module, or one line that says how to install it."""
     try:
         from PIL import Image
     except ImportError:
-        raise MissingExtraError(
-            "frames need Pillow: pip install 'carve-stats[replay]'"
-        ) from None
+        raise MissingExtraError("frames need Pillow: pip install 'carve-stats[replay]'") from None
     return Image

@@ -1,0 +1,61 @@
+"""``carve-stats replay``: run or resume the replays that a configuration asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from carve_stats.cli._output import echo_json, json_option, progress_bar
+
+__all__ = ["replay"]
+
+
+@click.command()
+@click.argument("config")
+@click.option("--k", type=int, help="Replays of each question in each condition.")
+@click.option("--seed", type=int, help="The run's seed.")
+@click.option("--workers", type=int, help="Threads; they change nothing in the records.")
+@click.option("--attempts", type=int, help="How often an invalid replay is tried at most.")
+@click.option("--store", metavar="DIR", help="The run's directory.")
+@click.option("--limit", type=int, metavar="N", help="Only the first N questions.")
+@json_option
+def replay(config: str, limit: int | None, as_json: bool, **overrides: Any) -> None:
+    """Run, or go on with, the replays that the TOML file CONFIG asks for.
+
+    The same command resumes a run that was stopped; a larger --k or --limit tops it up. The
+    options win over the file.
+    """
+    from carve_stats.errors import InputError
+    from carve_stats.replay.agents import load_agent
+    from carve_stats.replay.config import read_config
+    from carve_stats.replay.loop import run_replays
+    from carve_stats.replay.operators import load_operator
+    from carve_stats.replay.trajectories import read_trajectories
+
+    settings = read_config(config, **overrides)
+    if limit is not None and limit < 1:
+        raise InputError(f"--limit {limit} must be at least 1")
+    trajectories = read_trajectories(settings.trajectories)[:limit]
+    agent = load_agent(settings.agent.name, **settings.agent.options)
+    with progress_bar("replays") as progress:
+        status = run_replays(
+            agent,
+            trajectories,
+            k=settings.k,
+            store=settings.store,
+            seed=settings.seed,
+            conditions=settings.conditions,
+            attempts=settings.attempts,
+            workers=settings.workers,
+            operator=load_operator(settings.operator.name, **settings.operator.options),
+            encoder=settings.encoder,
+            crop=settings.crop,
+            media=settings.media,
+            agent_spec={"use": settings.agent.name, **settings.agent.options},
+            progress=progress,
+        )
+    if as_json:
+        echo_json({"store": str(settings.store), **status.to_dict()})
+    else:
+        click.echo(f"{settings.store}: {status}")

@@ -1,0 +1,140 @@
+"""``carve-stats simulate``: a synthetic population through the loop that real agents use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from carve_stats.cli._output import echo_json, json_option, progress_bar
+from carve_stats.errors import InputError
+
+if TYPE_CHECKING:
+    from carve_stats.population.mixing import Population
+
+__all__ = ["simulate"]
+
+
+@click.command()
+@click.argument("population")
+@click.option("--p-sham", type=float, help="SHAM flip probability of the homogeneous population.")
+@click.option("--p-destroy", type=float, help="Its DESTROY flip probability.")
+@click.option("--p-self", type=float, default=0.1767, show_default=True, help="Of SELF replays.")
+@click.option("--questions", type=int, default=1258, show_default=True)
+@click.option("--clusters", type=int, default=103, show_default=True, help="Videos.")
+@click.option("--icc", type=float, help="Share of variance that is common to a video.")
+@click.option("--k", type=int, default=3, show_default=True, help="Replays in each condition.")
+@click.option("--seed", type=int, required=True, help="Draws the questions and their answers.")
+@click.option("--store", metavar="DIR", help="Keep the run here; it can then be resumed.")
+@json_option
+def simulate(population: str, store: str | None, as_json: bool, **settings: Any) -> None:
+    r"""Replay a synthetic POPULATION through the same loop as a real agent.
+
+    POPULATION is 'paper' (shaped like the CARVE paper's questions), 'homogeneous' (with
+    --p-sham and --p-destroy), or a CSV file of atoms with the columns p_sham, p_destroy and
+    weight.
+
+    \b
+    Example:
+      carve-stats simulate paper --seed 1 --k 10
+    """
+    from tempfile import TemporaryDirectory
+
+    drawn_from = _population(population, settings["p_sham"], settings["p_destroy"])
+    if settings["icc"] is None:
+        settings["icc"] = 0.1 if population == "paper" else 0.0
+    with TemporaryDirectory(prefix="carve-stats-") as folder:
+        status, excess = _replay(drawn_from, store or folder, settings)
+    truth = drawn_from.signs(settings["k"])
+    if as_json:
+        echo_json(
+            {"population": truth._asdict(), "status": status.to_dict(), "excess": excess.to_dict()}
+        )
+        return
+    click.echo(str(excess))
+    click.echo(
+        f"\nThe population's own shares at k = {settings['k']}: negative {truth.negative:.4f},"
+        f" zero {truth.zero:.4f}, positive {truth.positive:.4f}"
+    )
+    if store:
+        click.echo(f"{store}: {status}")
+
+
+def _population(name: str, p_sham: float | None, p_destroy: float | None) -> Population:
+    from carve_stats.population.mixing import Population
+
+    rates = (p_sham, p_destroy)
+    if name == "homogeneous":
+        if None in rates:
+            raise InputError("the homogeneous population needs --p-sham and --p-destroy")
+        return Population.homogeneous(*rates)  # type: ignore[arg-type]
+    if rates != (None, None):
+        raise InputError(f"--p-sham and --p-destroy go with 'homogeneous', not with {name!r}")
+    if name == "paper":
+        return Population.paper()
+    return _read_atoms(name)
+
+
+def _read_atoms(path: str) -> Population:
+    import csv
+
+    from carve_stats.population.mixing import Population
+
+    columns: dict[str, list[float]] = {"p_sham": [], "p_destroy": [], "weight": []}
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            for row in rows:
+                for name, values in columns.items():
+                    values.append(float(row[name]))
+    except OSError as error:
+        raise InputError(
+            f"{path!r}: {error.strerror}; POPULATION is 'paper', 'homogeneous' or a CSV file"
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text: give a CSV file of atoms") from None
+    except KeyError as error:
+        raise InputError(
+            f"{path}: has no column {error}: the columns are {', '.join(columns)}"
+        ) from None
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{path}, line {rows.line_num}: {name}={row[name]!r} must be a number"
+        ) from None
+    try:
+        return Population(columns["p_sham"], columns["p_destroy"], columns["weight"])
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _replay(population: Population, store: str, settings: dict[str, Any]) -> tuple[Any, Any]:
+    import numpy as np
+
+    from carve_stats.inference.tie_excess import tie_excess
+    from carve_stats.logs.reader import read_replays
+    from carve_stats.replay.agents.synthetic import build, synthetic_trajectories
+    from carve_stats.replay.loop import run_replays
+
+    drawn = population.draw(
+        settings["questions"],
+        clusters=settings["clusters"],
+        icc=settings["icc"],
+        rng=np.random.default_rng(settings["seed"]),
+    )
+    trajectories = synthetic_trajectories(
+        drawn.p_sham,
+        drawn.p_destroy,
+        p_self=settings["p_self"],
+        question=drawn.question,
+        cluster=drawn.cluster,
+    )
+    with progress_bar("replays") as progress:
+        status = run_replays(
+            build(),
+            trajectories,
+            k=settings["k"],
+            store=store,
+            seed=settings["seed"],
+            progress=progress,
+        )
+    return status, tie_excess(read_replays(store))

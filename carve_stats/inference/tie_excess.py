@@ -1,0 +1,425 @@
+"""Tie excess: how many more scores are zero than if all questions had the same flip rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carve_stats import _display
+from carve_stats.clusters import (
+    NO_QUESTIONS,
+    Estimate,
+    IntervalMethod,
+    bootstrap,
+    count_clusters,
+    explain,
+    interval_method,
+    percentile_interval,
+    t_interval,
+)
+from carve_stats.counts import ReplayCounts
+from carve_stats.errors import InputError
+from carve_stats.inference.equal_k import modal_budget, reaches
+from carve_stats.inference.rates import (
+    FlipRates,
+    MeanScore,
+    describe_validity,
+    estimate_flip_rates,
+    estimate_mean_score,
+)
+from carve_stats.inference.sign_excess import (
+    SignData,
+    null_se,
+    observe,
+    predict,
+    resampled_excess,
+    resampling_sums,
+    sign_influence,
+)
+from carve_stats.law._arguments import generator
+from carve_stats.law.finite_replay import SignShares
+
+__all__ = ["TieExcess", "tie_excess"]
+
+DESCRIPTOR = (
+    "tie excess describes; it is no test of homogeneity. Heterogeneous questions can show none:"
+    " 3/28 of them at each of (p_sham, p_destroy) = (0, 0) and (1, 1) and 11/28 at each of"
+    " (0, 1/2) and (1, 1/2) have a tie excess of exactly 0 at k = 3, and of 3/28 at k = 1"
+)
+RATES_BY_T = "flip rates and mean score have cluster t intervals, whatever the others have"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TieExcess:
+    """Observed and predicted sign shares and their difference, from `tie_excess`.
+
+    Parameters
+    ----------
+    observed, predicted : SignShares of float
+        The shares of negative, zero and positive scores; NaN where no question has a score.
+    excess : SignShares of Estimate
+        Observed − predicted, with its interval.
+    observed_intervals : SignShares of Estimate
+        The observed shares, with their intervals.
+    null_se : SignShares of float
+        Standard errors that the excesses would have if all questions had the same two rates.
+    k : dict
+        ``sham`` and ``destroy``: valid replays of each question; None where they differ.
+    flip_rates : FlipRates
+        With cluster t intervals.
+    mean_score : MeanScore
+        With cluster t interval and the test of no effect.
+    equal_k : TieExcess or None
+        Where k differs between questions: the same at the pair (k_sham, k_destroy) that most
+        questions have, larger ones subsampled to it exactly and smaller ones left out.
+    questions : dict
+        ``read``, ``scored``, ``left_out`` (reason: count); in `equal_k` also ``subsampled``.
+    records : dict or None
+        The reader's ``read``, ``used`` and ``left_out``; None where no reader was involved.
+    clusters : int or None
+        Clusters of the scored questions; None where they are not known.
+    interval : IntervalMethod
+        How the intervals of `excess` and `observed_intervals` were made.
+    notes : tuple of str
+        What is not estimable and why, and what else a reader has to know.
+    """
+
+    observed: SignShares
+    predicted: SignShares
+    excess: SignShares
+    observed_intervals: SignShares
+    null_se: SignShares
+    k: Mapping[str, int | None]
+    flip_rates: FlipRates
+    mean_score: MeanScore
+    equal_k: TieExcess | None
+    questions: Mapping[str, Any]
+    records: Mapping[str, Any] | None
+    clusters: int | None
+    interval: IntervalMethod
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain values that JSON can hold; undefined figures are None."""
+        rates, mean = self.flip_rates.to_dict(), self.mean_score.to_dict()
+        return {
+            "questions": dict(self.questions),
+            "records": None if self.records is None else dict(self.records),
+            "clusters": self.clusters,
+            "k": dict(self.k),
+            "flip_rates": {arm: rates[arm] for arm in ("self", "sham", "destroy")},
+            "mean_score": {n: v for n, v in mean.items() if n not in ("interval", "notes")},
+            "observed": _plain(self.observed),
+            "predicted": _plain(self.predicted),
+            "excess": {n: e.to_dict() for n, e in self.excess._asdict().items()},
+            "null_se": _plain(self.null_se),
+            "interval": self.interval.to_dict(),
+            "equal_k": None if self.equal_k is None else self.equal_k.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def _tables(self) -> list[tuple[str, list[str], list[list[object]]]]:
+        tables = [self._signs()]
+        if self.equal_k is not None:
+            tables.append(self.equal_k._signs())
+        rates, mean = self.flip_rates, self.mean_score
+        headline: list[list[object]] = [
+            [
+                name,
+                _display.number(figure.estimate, signed=signed),
+                _display.interval(figure.low, figure.high, signed=signed),
+                _display.interval(figure.lowest, figure.highest, signed=signed),
+            ]
+            for name, figure, signed in (
+                ("SELF flip rate", rates.self_, False),
+                ("SHAM flip rate", rates.sham, False),
+                ("DESTROY flip rate", rates.destroy, False),
+                ("mean score", mean, True),
+            )
+        ]
+        p = _display.p_value(mean.p_value)
+        caption = f"Rates ({mean.interval}; p-value of no effect: {p})"
+        tables.append((caption, ["", "estimate", "interval", "worst case"], headline))
+        return tables
+
+    def _signs(self) -> tuple[str, list[str], list[list[object]]]:
+        sham, destroy = self.k["sham"], self.k["destroy"]
+        if sham is not None and sham == destroy:
+            k = f"k = {sham}"
+        elif sham is not None and destroy is not None:
+            k = f"k_sham = {sham}, k_destroy = {destroy}"
+        else:
+            k = "k differs between questions" if self.questions["scored"] else "no scores"
+        detail = f"{_plural(self.questions['scored'], 'question')}, " + (
+            "unknown clusters" if self.clusters is None else _plural(self.clusters, "cluster")
+        )
+        if "subsampled" in self.questions:
+            detail += f", {self.questions['subsampled']} of the questions subsampled"
+        headers = ["sign of score", "observed", "predicted", "excess", "interval", "null SE"]
+        rows: list[list[object]] = [
+            [
+                sign,
+                _display.number(getattr(self.observed, sign)),
+                _display.number(getattr(self.predicted, sign)),
+                _display.number(estimate.estimate, signed=True),
+                _display.interval(estimate.low, estimate.high, signed=True),
+                _display.number(getattr(self.null_se, sign)),
+            ]
+            for sign, estimate in self.excess._asdict().items()
+        ]
+        return f"Tie excess: {k} ({detail}; {self.interval})", headers, rows
+
+    def __str__(self) -> str:
+        *first, last = self._tables()
+        blocks = [_display.text_block(*table) for table in first]
+        return "\n\n".join([*blocks, _display.text_block(*last, self.notes)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        *first, last = self._tables()
+        blocks = [_display.html_block(*table) for table in first]
+        return "\n".join([*blocks, _display.html_block(*last, self.notes)])
+
+
+def tie_excess(
+    counts: ReplayCounts,
+    *,
+    interval: str = "t",
+    level: float = 0.95,
+    resamples: int = 10_000,
+    rng: np.random.Generator | int | None = None,
+) -> TieExcess:
+    """Observed sign shares of the scores, less those of a homogeneous population.
+
+    Tie excess is a descriptor, not a test of homogeneity: heterogeneity can lower the ties at
+    one k and raise them at another, or leave them as they are (see Notes).
+
+    Parameters
+    ----------
+    counts : ReplayCounts
+        Flips and replays of each question. k may differ between questions.
+    interval : str
+        ``t``: linearised cluster standard error and Student's t, the default: its coverage is
+        right down to ten clusters. ``bootstrap``: percentiles of the cluster bootstrap.
+    level : float
+        Confidence level.
+    resamples : int
+        Resamples of the bootstrap, at least 100.
+    rng : numpy.random.Generator or int, optional
+        The bootstrap's source of randomness, or a seed; the bootstrap needs one.
+
+    Returns
+    -------
+    TieExcess
+        Observed, predicted and excess shares of negative, zero and positive scores, with the
+        headline rates. What is not estimable is None with a note: intervals without clusters,
+        or with one, or with clusters that do not differ.
+
+    Raises
+    ------
+    InputError
+        An unknown `interval`, a level outside (0, 1), too few resamples, or a bootstrap
+        without `rng`.
+
+    See Also
+    --------
+    carve_stats.law.finite_replay.FiniteReplayLaw : the prediction.
+
+    Notes
+    -----
+    τ̂ = T̄ − mean t_i(p̂_sham, p̂_destroy): each question is predicted at its own (k_sham,
+    k_destroy) and at the pooled rates, which are means over the scored questions of their
+    flips/replays. Standard errors come from the influence function (`sign_influence`), summed
+    by cluster. At k = 1 the zero excess is 2·Cov(X, Y) and the other two are −Cov, for any
+    data. `null_se` is the closed form under homogeneity (`null_se` of `sign_excess`).
+
+    The population with mass 3/28 on each of (0, 0) and (1, 1) and 11/28 on each of (0, ½) and
+    (1, ½) has tie excess 3/28, 1/28, 0 and 71301/1835008 at k = 1, 2, 3 and 10.
+
+    Where k differs, one lost replay changes the ties much (10 against 9 replays tie at two
+    points only), so the result at one k for all, `equal_k`, is there as well.
+
+    Examples
+    --------
+    >>> from carve_stats.counts import ReplayCounts
+    >>> counts = ReplayCounts([f"q{i}" for i in range(8)], [0, 3, 0, 3, 1, 2, 0, 1], [3] * 8,
+    ...     [0, 3, 0, 3, 3, 3, 2, 1], [3] * 8, cluster=list("aabbccdd"))
+    >>> result = tie_excess(counts)
+    >>> result.observed.zero, round(result.predicted.zero, 4), round(result.excess.zero.estimate, 4)
+    (0.625, 0.2738, 0.3512)
+    >>> round(result.excess.zero.low, 4), round(result.excess.zero.high, 4)
+    (-0.2742, 0.9766)
+    >>> result.k, result.interval.df
+    ({'sham': 3, 'destroy': 3}, 3)
+    """
+    if interval == "bootstrap":
+        if rng is None:
+            raise InputError(
+                "interval='bootstrap' needs rng: give a numpy.random.Generator or seed"
+            )
+        rng = generator(rng)
+    else:
+        rng = None
+    codes, scored = counts.cluster_codes, counts.scored
+    request = _Request(interval, level, resamples, rng)
+    main = _estimate(counts, codes, request)
+    if scored.any() and None in main.k.values():
+        main = replace(main, equal_k=_at_equal_k(counts, codes, request))
+    ledger = counts.ledger
+    return replace(
+        main,
+        records=None if ledger is None else ledger.to_dict(),
+        notes=(*(() if ledger is None else ledger.notes), *_notes(main, counts)),
+    )
+
+
+class _Request(NamedTuple):
+    """The intervals that were asked for."""
+
+    interval: str
+    level: float
+    resamples: int
+    rng: np.random.Generator | int | None
+
+
+def _estimate(
+    counts: ReplayCounts,
+    codes: NDArray[np.int64] | None,
+    request: _Request,
+    at: tuple[int, int] | None = None,
+) -> TieExcess:
+    """Everything but `equal_k`, the ledger and the notes."""
+    scored = counts.scored
+    used = None if codes is None else codes[scored]
+    method = interval_method(request.interval, request.level, used)
+    observed, predicted, null = np.full((3, 3), math.nan)
+    estimates = [Estimate(math.nan, note=NO_QUESTIONS)] * 6
+    k: list[int | None] = [None, None]
+    if scored.any():
+        data = observe(counts.select(scored), at)
+        observed, null = data.shares.mean(axis=0), null_se(data)
+        predicted = data.weights @ predict(data)[0]
+        estimates = _intervals(data, used, observed, predicted, request)
+        k = [int(arm[0]) if (arm == arm[0]).all() else None for arm in data.law_replays.T]
+    return TieExcess(
+        observed=SignShares(*observed.tolist()),
+        predicted=SignShares(*predicted.tolist()),
+        excess=SignShares(*estimates[3:]),
+        observed_intervals=SignShares(*estimates[:3]),
+        null_se=SignShares(*null.tolist()),
+        k={"sham": k[0], "destroy": k[1]},
+        flip_rates=estimate_flip_rates(counts, codes, request.level),
+        mean_score=estimate_mean_score(counts, codes, request.level),
+        equal_k=None,
+        questions=_questions(counts),
+        records=None,
+        clusters=None if used is None else count_clusters(used),
+        interval=method,
+        notes=(),
+    )
+
+
+def _intervals(
+    data: SignData,
+    codes: NDArray[np.int64] | None,
+    observed: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    request: _Request,
+) -> list[Estimate]:
+    """Three observed shares and three excesses, with intervals."""
+    points = [*observed.tolist(), *(observed - predicted).tolist()]
+    influence = np.concatenate([data.shares - observed, sign_influence(data)], axis=1)
+    estimates = [
+        t_interval(point, column, codes, level=request.level)
+        for point, column in zip(points, influence.T, strict=True)
+    ]
+    if request.rng is None or codes is None or count_clusters(codes) < 2:
+        return estimates
+    resampled = bootstrap(
+        resampling_sums(data, codes),
+        lambda sums: resampled_excess(data, sums),
+        rng=request.rng,
+        resamples=request.resamples,
+    )
+    return [
+        percentile_interval(point, column, level=request.level)
+        for point, column in zip(points, resampled.T, strict=True)
+    ]
+
+
+def _at_equal_k(
+    counts: ReplayCounts, codes: NDArray[np.int64] | None, request: _Request
+) -> TieExcess:
+    scored = counts.scored
+    budget = modal_budget(counts.select(scored))
+    kept = scored & reaches(counts, budget)
+    some = counts.select(kept)
+    result = _estimate(some, None if codes is None else codes[kept], request, budget)
+    replays = np.stack([some.sham_replays, some.destroy_replays], axis=1)
+    smaller = int(scored.sum() - kept.sum())
+    questions = _questions(counts)
+    left_out = questions["left_out"]
+    if smaller:
+        left_out[f"fewer valid replays than {budget[0]} sham and {budget[1]} destroy"] = smaller
+    return replace(
+        result,
+        questions={
+            "read": questions["read"],
+            "scored": len(some),
+            "left_out": left_out,
+            "subsampled": int((replays != budget).any(axis=1).sum()),
+        },
+        notes=tuple(explain(_reasons(result))),
+    )
+
+
+def _questions(counts: ReplayCounts) -> dict[str, Any]:
+    sham, destroy = counts.sham_replays > 0, counts.destroy_replays > 0
+    left_out = {
+        "no valid sham replay": int((~sham & destroy).sum()),
+        "no valid destroy replay": int((sham & ~destroy).sum()),
+        "no valid sham or destroy replay": int((~sham & ~destroy).sum()),
+    }
+    return {
+        "read": len(counts),
+        "scored": int((sham & destroy).sum()),
+        "left_out": {reason: count for reason, count in left_out.items() if count},
+    }
+
+
+def _reasons(result: TieExcess) -> list[tuple[str, str | None]]:
+    return [
+        *result.flip_rates.reasons(),
+        ("mean score", result.mean_score.note),
+        *((f"{sign} excess", e.note) for sign, e in result.excess._asdict().items()),
+    ]
+
+
+def _notes(result: TieExcess, counts: ReplayCounts) -> list[str]:
+    notes = [*explain(_reasons(result)), *describe_validity(counts)]
+    equal = result.equal_k
+    if equal is not None:
+        left_out = result.questions["scored"] - equal.questions["scored"]
+        notes.append(
+            "k differs between questions, and each is predicted at its own; at"
+            f" {equal.k['sham']} sham and {equal.k['destroy']} destroy replays, which most have,"
+            f" {equal.questions['subsampled']} questions with more were subsampled (exactly) and"
+            f" {left_out} with fewer left out"
+        )
+    if result.interval.method == "bootstrap":
+        notes.append(RATES_BY_T)
+    return [*notes, DESCRIPTOR]
+
+
+def _plural(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _plain(shares: SignShares) -> dict[str, float | None]:
+    return {sign: _display.plain(share) for sign, share in shares._asdict().items()}

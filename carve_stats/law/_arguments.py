@@ -1,0 +1,87 @@
+"""The wording and the checks of the arguments that laws and populations share."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from carve_stats.errors import InputError
+
+__all__ = ["Rational", "as_fraction", "generator", "probability", "replay_budget", "whole_number"]
+
+Rational = Fraction | int | float | str
+"""A threshold of the score: ``Fraction(1, 3)``, ``0``, ``"1/3"``, or a float."""
+
+_LARGEST = 2**31 - 1  # so that y·k_sham − x·k_destroy fits in 64 bits
+
+
+def probability(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """A read-only copy as float64; InputError for NaN and anything outside [0, 1]."""
+    array = _numbers(name, value, "a probability, between 0 and 1").astype(np.float64)
+    # A NaN makes both comparisons false.
+    if array.size and not (array.min() >= 0.0 and array.max() <= 1.0):
+        _refuse(name, array, ~((array >= 0.0) & (array <= 1.0)), "a probability, between 0 and 1")
+    array.flags.writeable = False
+    return array
+
+
+def whole_number(name: str, value: ArrayLike, *, least: int = 1) -> NDArray[np.int64]:
+    """A read-only copy as int64; InputError for fractions, NaN and less than `least`."""
+    rule = f"a whole number of at least {least}"
+    array = _numbers(name, value, rule)
+    _refuse(name, array, ~((array >= least) & (array == np.floor(array))), rule)
+    _refuse(name, array, array > _LARGEST, f"a whole number of at most {_LARGEST}")
+    whole = array.astype(np.int64)
+    whole.flags.writeable = False
+    return whole
+
+
+def replay_budget(
+    k: ArrayLike | None, k_sham: ArrayLike | None, k_destroy: ArrayLike | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """k_sham and k_destroy, from one k for both or from the two."""
+    if k is not None:
+        if k_sham is not None or k_destroy is not None:
+            raise InputError("k and k_sham or k_destroy together: give k, or the other two")
+        both = whole_number("k", k)
+        return both, both
+    if k_sham is None or k_destroy is None:
+        raise InputError("replays a question: give k, or both k_sham and k_destroy")
+    return whole_number("k_sham", k_sham), whole_number("k_destroy", k_destroy)
+
+
+def as_fraction(name: str, value: Rational) -> Fraction:
+    """A rational number; InputError for anything else, NaN and infinities included."""
+    try:
+        return Fraction(value)
+    except (ValueError, OverflowError, TypeError, ZeroDivisionError):
+        raise InputError(f"{name}={value!r} must be a number, such as 0 or '1/3'") from None
+
+
+def generator(rng: np.random.Generator | int) -> np.random.Generator:
+    """The generator itself, or a new one from a seed."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+        return np.random.default_rng(rng)
+    raise InputError(f"rng={rng!r} must be a numpy.random.Generator or a seed of at least 0")
+
+
+def _numbers(name: str, value: ArrayLike, rule: str) -> NDArray[Any]:
+    try:
+        array = np.array(value)
+    except ValueError:
+        raise InputError(f"{name} must be {rule}, or an array of one shape") from None
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{name}={value!r} must be {rule}")
+    return array
+
+
+def _refuse(name: str, array: NDArray[Any], bad: NDArray[np.bool_], rule: str) -> None:
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        place = name + (f"[{', '.join(map(str, index))}]" if index else "")
+        raise InputError(f"{place}={array[index]} must be {rule}")

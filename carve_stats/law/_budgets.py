@@ -1,0 +1,49 @@
+"""Run a kernel over questions of mixed budgets: one call for each budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["compute", "flat", "shaped"]
+
+
+def flat(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """The values broadcast to the shape, contiguous and one-dimensional, as kernels need."""
+    return np.ascontiguousarray(np.broadcast_to(values, shape)).ravel()
+
+
+def shaped(values: NDArray[Any], shape: tuple[int, ...]) -> Any:
+    """The values in that shape; a Python float where it is ()."""
+    return values.reshape(shape) if shape else float(values.reshape(()))
+
+
+def compute(
+    kernel: Callable[..., None],
+    outputs: int,
+    shape: tuple[int, ...],
+    p_sham: NDArray[np.float64],
+    p_destroy: NDArray[np.float64],
+    k_sham: NDArray[np.int64],
+    k_destroy: NDArray[np.int64],
+) -> tuple[Any, ...]:
+    """Outputs of ``kernel(p_sham, p_destroy, k_sham, k_destroy, *out)``, each of the shape."""
+    p_sham, p_destroy = flat(p_sham, shape), flat(p_destroy, shape)
+    out = [np.empty(p_sham.size) for _ in range(outputs)]
+    if k_sham.ndim == k_destroy.ndim == 0:
+        kernel(p_sham, p_destroy, int(k_sham), int(k_destroy), *out)
+    else:
+        k_sham, k_destroy = flat(k_sham, shape), flat(k_destroy, shape)
+        order = np.lexsort((k_destroy, k_sham))
+        changes = (np.diff(k_sham[order]) != 0) | (np.diff(k_destroy[order]) != 0)
+        for rows in np.split(order, np.flatnonzero(changes) + 1):
+            if rows.size:
+                part = [np.empty(rows.size) for _ in range(outputs)]
+                budget = int(k_sham[rows[0]]), int(k_destroy[rows[0]])
+                kernel(p_sham[rows], p_destroy[rows], *budget, *part)
+                for whole, values in zip(out, part, strict=True):
+                    whole[rows] = values
+    return tuple(shaped(values, shape) for values in out)

@@ -1,0 +1,150 @@
+"""From the table of arms to `ReplayCounts`: runs chosen, videos assigned, a ledger kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from carve_stats.counts import CONDITIONS, Ledger, ReplayCounts
+from carve_stats.errors import InputError, RecordError, unknown_name
+from carve_stats.logs.scan import Scan, literal
+from carve_stats.logs.videos import UNKNOWN, assign_videos
+
+__all__ = ["assemble_counts"]
+
+_LEFT_OUT = {
+    "invalid": "invalid",
+    "unparsed": "unparsed reference",
+    "duplicate": "duplicate",
+    "earlier": "earlier attempt",
+    "later": "later attempt",
+}
+_COUNTED = {"flips": "flips", "replays": "flips + keeps", "invalid": "invalid"}
+
+
+def assemble_counts(
+    connection: Any,
+    scans: Sequence[Scan],
+    *,
+    run: str | None,
+    pool_runs: bool,
+    mapping: Mapping[str, str] | None,
+    pattern: re.Pattern[str] | None,
+) -> ReplayCounts:
+    """Sum the table ``arms`` over conditions and runs.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        Where the table is.
+    scans : sequence of Scan
+        What it was made of.
+    run : str, optional
+        The one run to be counted.
+    pool_runs : bool
+        Whether to add several runs.
+    mapping : mapping of str to str, optional
+        Question to video.
+    pattern : re.Pattern, optional
+        What to take videos from question ids with.
+
+    Returns
+    -------
+    ReplayCounts
+        With its ledger.
+    """
+    runs = _choose_runs(connection, run, pool_runs)
+    if not runs:
+        raise InputError(f"{', '.join(i for s in scans for i in s.inputs)}: no records")
+    counted = "true" if run is None else f"run = {literal(run)}"
+    sums = ", ".join(
+        f"coalesce(sum({sql}) FILTER (arm = {number}), 0)::BIGINT AS {arm}_{what}"
+        for number, arm in enumerate(CONDITIONS)
+        for what, sql in _COUNTED.items()
+    )
+    table = connection.execute(f"""
+        SELECT question_id, any_value(video) AS video, {sums},
+            coalesce(min(video_low) <> max(video_high), false) AS contradicted
+        FROM arms WHERE {counted} GROUP BY question_id ORDER BY question_id""").fetchnumpy()
+    contradicted = np.flatnonzero(table["contradicted"])
+    if contradicted.size:
+        _refuse_videos(connection, scans, table["question_id"][contradicted[0]])
+    cluster = assign_videos(
+        table["question_id"].tolist(), table["video"].tolist(), mapping=mapping, pattern=pattern
+    )
+    columns = {f"{arm}_{what}": table[f"{arm}_{what}"] for arm in CONDITIONS for what in _COUNTED}
+    ledger = _keep_ledger(connection, scans, counted, runs, run, unknown_videos=cluster is None)
+    return ReplayCounts(
+        np.asarray(table["question_id"]).astype(np.str_), cluster=cluster, ledger=ledger, **columns
+    )
+
+
+def _choose_runs(connection: Any, run: str | None, pool_runs: bool) -> list[str]:
+    """The runs in the logs, once it is clear which of them count."""
+    runs = [r for (r,) in connection.execute("SELECT DISTINCT run FROM arms ORDER BY 1").fetchall()]
+    if run is not None and runs and run not in runs:
+        raise InputError(f"run: {unknown_name('run', run, [r or '(no run)' for r in runs])}")
+    if run is None and not pool_runs and len(runs) > 1:
+        shown = ", ".join(repr(r) if r else "records without a run" for r in runs[:5])
+        raise InputError(
+            f"the logs hold {len(runs)} runs ({shown}{', …' if len(runs) > 5 else ''}): name one"
+            " with run= (--run), or add them with pool_runs=True (--pool-runs)"
+        )
+    return runs
+
+
+def _refuse_videos(connection: Any, scans: Sequence[Scan], question: str) -> None:
+    parts = [
+        f"SELECT {number} AS scan, row, video_id::VARCHAR AS video FROM ({scan.numbered()})"
+        f" WHERE question_id::VARCHAR = {literal(question)} AND video_id::VARCHAR <> ''"
+        for number, scan in enumerate(scans)
+        if "video_id" in scan.types
+    ]
+    rows = connection.execute(f"{' UNION ALL '.join(parts)} ORDER BY scan, row").fetchall()
+    first = rows[0]
+    second = next(r for r in rows if r[2] != first[2])
+    raise RecordError(
+        f"{scans[second[0]].locate(second[1])}: question {question!r} is in video {second[2]!r},"
+        f" and in {first[2]!r} at {scans[first[0]].locate(first[1])}: a question has one video"
+    )
+
+
+def _keep_ledger(
+    connection: Any,
+    scans: Sequence[Scan],
+    counted: str,
+    runs: Sequence[str],
+    run: str | None,
+    *,
+    unknown_videos: bool,
+) -> Ledger:
+    sums = ", ".join(f"coalesce(sum({c}) FILTER ({counted}), 0)::BIGINT" for c in _LEFT_OUT)
+    read, used, other, *reasons = connection.execute(f"""
+        SELECT sum(n)::BIGINT, coalesce(sum(flips + keeps) FILTER ({counted}), 0)::BIGINT,
+            coalesce(sum(n) FILTER (NOT ({counted})), 0)::BIGINT, {sums}
+        FROM arms""").fetchall()[0]
+    left_out = dict(zip(_LEFT_OUT.values(), reasons, strict=True)) | {"other run": other}
+    for scan in scans:
+        for reason, n in scan.left_out.items():
+            left_out[reason] = left_out.get(reason, 0) + n
+            read += n
+    notes = [note for scan in scans for note in scan.notes]
+    if n := left_out["duplicate"]:
+        notes.append(f"{n} records repeat another word for word: the first of each is kept")
+    if run is not None and len(runs) > 1:
+        notes.append(f"read run {run!r}, one of {len(runs)}")
+    elif len(runs) > 1:
+        shown = ", ".join(repr(r) for r in runs[:5])
+        notes.append(f"pooled {len(runs)} runs: {shown}{', …' if len(runs) > 5 else ''}")
+    if unknown_videos:
+        notes.append(UNKNOWN)
+    return Ledger(
+        read=read,
+        used=used,
+        left_out={reason: n for reason, n in left_out.items() if n},
+        notes=tuple(dict.fromkeys(notes)),
+        inputs=tuple(i for scan in scans for i in scan.inputs),
+    )

@@ -1,0 +1,115 @@
+"""CSV and other delimited text with a header line, plain or gzipped."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Mapping, Sequence
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+from carve_stats.errors import InputError, RecordError
+from carve_stats.logs.columns import form_of, name_columns
+from carve_stats.logs.scan import Scan, identifier, literal
+
+__all__ = ["header", "is_mine", "scan", "table_sql"]
+
+SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+_DELIMITERS = (",", ";", "\t", "|")
+
+
+def is_mine(source: object) -> bool:
+    """Whether this reader reads the source."""
+    return isinstance(source, Path) and source.name.lower().endswith(SUFFIXES)
+
+
+def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -> list[Scan]:
+    """Make a scan of each delimited file.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        Not used: DuckDB reads the files itself.
+    sources : sequence of Path
+        The files. Fields are quoted by ``"``, and the delimiter is the one of comma,
+        semicolon, tab and bar that splits the header line into most names.
+    mapping : mapping of str to str
+        Our names of columns to theirs.
+
+    Returns
+    -------
+    list of Scan
+        All columns as text; an empty field is a null.
+    """
+    return [_scan(path, mapping) for path in sources]
+
+
+def header(path: Path) -> tuple[list[str], str]:
+    """The names in the header line of a delimited file, and its delimiter."""
+    try:
+        with _opened(path) as file:
+            line = file.readline()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text: save it as UTF-8") from None
+    if not line.strip():
+        raise InputError(f"{path}: the file is empty: it needs a header line and records")
+    delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([line], delimiter=d))))
+    names = next(csv.reader([line], delimiter=delimiter))
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path}: two columns are named {name!r}: rename one")
+    return names, delimiter
+
+
+def table_sql(path: Path, names: Sequence[str], delimiter: str) -> str:
+    """SQL that reads the file, with the dialect said rather than guessed."""
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
+    return (
+        f"read_csv([{literal(escape(str(path)))}], auto_detect=false, header=true,"
+        f" delim={literal(delimiter)}, quote='\"', escape='\"', columns={{{columns}}})"
+    )
+
+
+def _scan(path: Path, mapping: Mapping[str, str]) -> Scan:
+    names, delimiter = header(path)
+    form = form_of(names, mapping)
+    found = name_columns(names, mapping, form=form, place=str(path))
+    selected = ", ".join(f"{identifier(theirs)} AS {ours}" for ours, theirs in found.items())
+
+    return Scan(
+        sql=f"SELECT {selected}, {literal(str(path))} AS source"
+        f" FROM {table_sql(path, names, delimiter)}",
+        types=dict.fromkeys(found, "VARCHAR"),
+        present=frozenset(found),
+        form=form,
+        locate=lambda row: f"{path} record {row + 1}",
+        inputs=(str(path),),
+        diagnose=lambda: _refuse_ragged(path, len(names), delimiter),
+    )
+
+
+def _opened(path: Path) -> io.TextIOBase:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return open(path, encoding="utf-8-sig", newline="")
+
+
+def _refuse_ragged(path: Path, fields: int, delimiter: str) -> None:
+    """Raise for the first record with more or fewer fields than the header."""
+    with _opened(path) as file:
+        rows = (row for row in csv.reader(file, delimiter=delimiter) if row)  # no blank lines
+        next(rows)
+        try:
+            for number, row in enumerate(rows, 1):
+                if len(row) != fields:
+                    raise RecordError(
+                        f"{path} record {number}: {len(row)} fields, and the header has {fields}:"
+                        " mend the record; a field that holds the delimiter needs quotes"
+                    )
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: not UTF-8 text: save it as UTF-8") from None
+        except csv.Error as error:
+            raise InputError(f"{path}: cannot be read: {error}") from None

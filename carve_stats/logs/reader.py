@@ -1,0 +1,142 @@
+"""`read_replays`: any replay log in, `ReplayCounts` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from carve_stats.counts import ReplayCounts
+from carve_stats.errors import InputError, unknown_name
+from carve_stats.logs.assemble import assemble_counts
+from carve_stats.logs.columns import check_mapping
+from carve_stats.logs.counted import tally_counts
+from carve_stats.logs.scan import Scan, connect, one_line
+from carve_stats.logs.sources import expand_sources, scan_sources
+from carve_stats.logs.tally import tally_records
+from carve_stats.logs.videos import check_pattern, read_mapping
+
+__all__ = ["read_replays"]
+
+
+def read_replays(
+    source: Any,
+    *,
+    videos: Any = None,
+    video_pattern: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    run: str | None = None,
+    pool_runs: bool = False,
+    attempts: str = "first",
+) -> ReplayCounts:
+    r"""Read replay logs and count, for each question, how many replays flipped.
+
+    Parameters
+    ----------
+    source : path, glob, data frame, or a list of those
+        Any of:
+
+        - a folder in the CARVE reference layout,
+          ``results/<question id>/<CONDITION>/<repetition>.json``;
+        - a run directory of the replay loop;
+        - a JSONL, JSON, CSV or Parquet file, a folder of such files of one kind, or a data
+          frame (pandas, polars, Arrow), with one record a replay: ``question_id``,
+          ``condition``, ``repetition``, and ``flip`` or ``answer`` and ``reference_answer``
+          or all three; perhaps ``video_id``, ``valid``, ``attempt`` and ``run`` (or ``run_id``);
+        - the same with one row a question, already counted: ``question_id``,
+          ``sham_flips``, ``sham_replays``, ``destroy_flips``, ``destroy_replays``; perhaps
+          ``self_flips``, ``self_replays``, ``…_invalid``, ``video_id`` and ``run``; or with
+          ``sham_flips``, ``destroy_flips`` and perhaps ``self_flips`` as lists of 0, 1 and null.
+    videos : path, mapping or data frame, optional
+        The video of each question: a mapping, or a CSV, JSONL or Parquet file or a data frame
+        with the columns ``question_id`` and ``video_id``, or a folder of frozen trajectories,
+        ``<question id>.json`` with these fields. It is never guessed from the id.
+    video_pattern : str, optional
+        A regular expression that question ids match as a whole, whose group (the only one, or
+        the one named ``video``) is the video: for example ``(.+)_\d+``.
+    columns : mapping of str to str, optional
+        Our names of columns to those in the logs, where they differ.
+    run : str, optional
+        The one run to be counted, where a log holds several.
+    pool_runs : bool
+        Whether to add the replays of several runs over the same agent and questions. Where
+        records name no run, each source is one.
+    attempts : str
+        ``first``: the first attempt of each repetition counts; ``first-valid``: the first one
+        that gave an answer, which selects on validity.
+
+    Returns
+    -------
+    ReplayCounts
+        With a ledger of what was used and left out. Questions without a valid replay in an arm
+        are there, with no score.
+
+    Raises
+    ------
+    InputError
+        A source, an option or a column that cannot be right.
+    RecordError
+        A record that is damaged, or that contradicts itself or another; names the place.
+
+    Notes
+    -----
+    A record is invalid, and neither a flip nor none, where `valid` is false, where `flip` is
+    null, or where the answer is a harness's failure text. Flips are derived: where `flip` is
+    there beside `answer` and `reference_answer`, it must agree with whether they differ after
+    NFKC, stripping and case-folding; where it is not, they give it. Of records of the same run,
+    question, condition, repetition and attempt that say the same (answer, reference answer,
+    video and outcome), the first counts.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> log = pandas.DataFrame({
+    ...     "question_id": "q1", "video_id": "v1", "condition": ["SHAM", "SHAM", "DESTROY"],
+    ...     "repetition": [0, 1, 0], "flip": [0, None, 1]})
+    >>> counts = read_replays(log)
+    >>> counts
+    <ReplayCounts: 1 questions, 1 scored, 1 clusters>
+    >>> counts.ledger.to_dict()
+    {'read': 3, 'used': 2, 'left_out': {'invalid': 1}}
+    """
+    import duckdb
+
+    if attempts not in ("first", "first-valid"):
+        raise InputError(unknown_name("attempts", attempts, ("first", "first-valid")))
+    if run is not None and pool_runs:
+        raise InputError("run= reads one run and pool_runs=True all of them: give one of the two")
+    if videos is not None and video_pattern is not None:
+        raise InputError("videos and video_pattern both say the videos: give one of the two")
+    pattern = None if video_pattern is None else check_pattern(video_pattern)
+    mapping = check_mapping(columns)
+    sources = expand_sources(source)
+    with _readable(source), connect() as connection:
+        said = None if videos is None else read_mapping(connection, videos)
+        scans: list[Scan] = []
+        try:
+            scans = scan_sources(connection, sources, mapping)
+            several = len({path for scan in scans for path in scan.inputs}) > 1
+            run_sql = f"coalesce(run, {'source' if pool_runs and several else repr('')})"
+            if scans[0].form == "records":
+                tally_records(connection, scans, run=run_sql, only=run, attempts=attempts)
+            else:
+                tally_counts(connection, scans, run=run_sql, only=run)
+            return assemble_counts(
+                connection, scans, run=run, pool_runs=pool_runs, mapping=said, pattern=pattern
+            )
+        except duckdb.Error as error:
+            for scan in scans:
+                scan.diagnose()
+            place = ", ".join(i for scan in scans for i in scan.inputs) or str(source)
+            raise InputError(f"{place}: cannot be read: {one_line(error)}") from None
+
+
+@contextmanager
+def _readable(source: Any) -> Iterator[None]:
+    """Name the file that the system, or a decompressor, cannot read."""
+    try:
+        yield
+    except (OSError, EOFError) as error:
+        place = getattr(error, "filename", None) or source
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{place}: cannot be read: {reason}") from None

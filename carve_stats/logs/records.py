@@ -1,0 +1,201 @@
+"""What one record of a log says: its arm, its outcome, and what is wrong with it, in SQL."""
+
+from __future__ import annotations
+
+import string
+import unicodedata
+
+from carve_stats.logs.columns import RECORD_COLUMNS
+from carve_stats.logs.scan import Scan, identifier, literal
+
+__all__ = [
+    "ARMS",
+    "FAILURES",
+    "INVALID",
+    "PROBLEMS",
+    "SHOWN",
+    "UNPARSED",
+    "fold_text",
+    "read_records",
+]
+
+ARMS = {"self": 0, "sham": 1, "destroy": 2, "phase": 2}
+"""Conditions, and the modes of the reference layout, with the arm that each means."""
+
+FAILURES = ("failed to obtain answer via api", "[lmms_eval_request_failed")
+"""How texts begin that a harness writes where an answer should be, after `fold_text`."""
+
+INVALID, UNPARSED = 2, 3
+"""Outcomes besides 0 and 1, no flip and a flip: no answer, and no frozen answer."""
+
+PROBLEMS = {
+    1: "there is no question_id: every record needs one",
+    2: "condition",
+    3: "repetition={repetition} must be a whole number of at least 0",
+    4: "attempt={attempt} must be a whole number of at least 0",
+    5: "flip={flip} must be 0, 1, true, false or null",
+    6: "valid={valid} must be true, false or null",
+    7: "flip={flip} disagrees with answer={answer} and reference_answer={reference_answer}:"
+    " mend the record, or leave flip out and it is derived",
+    8: "valid is true and flip is null: give the flip, or say valid is false",
+    9: "flip={flip} without an answer, and reference_answer={reference_answer}: a replay"
+    " without an answer is invalid, its flip null",
+}
+"""What can be wrong with a record; number 2 is worded by `errors.unknown_name`."""
+
+
+def fold_text(text: str) -> str:
+    r"""What an answer is compared as: NFKC, stripped, case-folded.
+
+    Examples
+    --------
+    >>> fold_text(" Ｂ\n") == fold_text("b")
+    True
+    """
+    return unicodedata.normalize("NFKC", text).strip().casefold()
+
+
+def read_records(scan: Scan, *, number: int, numbered: bool, run: str) -> str:
+    """A SELECT of what each record of a scan says.
+
+    Parameters
+    ----------
+    scan : Scan
+        Records of the form ``records``.
+    number : int
+        Which scan it is, for messages.
+    numbered : bool
+        Whether to number the rows; needed only to say where one stands.
+    run : str
+        SQL of the run of a record, from `run` and `source`.
+
+    Returns
+    -------
+    str
+        SQL with the columns ``scan``, ``row``, ``run``, ``question_id``, ``video_id``, ``arm``
+        (null where unknown), ``repetition`` and ``attempt`` (null where wrong), ``outcome``,
+        ``problem`` (a key of `PROBLEMS` or null) and, for messages, the texts as they are.
+    """
+    texts = ", ".join(f"{_text(scan, name)} AS {name}_text" for name in RECORD_COLUMNS)
+    parts = {
+        "arm": _arm("condition_text"),
+        "repetition": _whole("repetition_text"),
+        "attempt": f"CASE WHEN attempt_text IS NULL THEN 0 ELSE {_whole('attempt_text')} END",
+        "given": _flag("flip_text"),
+        "valid": _flag("valid_text"),
+        "answer": _folded("answer_text"),
+        "reference": _folded("reference_answer_text"),
+    }
+    said = ", ".join(f"{sql} AS {name}" for name, sql in parts.items())
+    rows = scan.numbered() if numbered else f"SELECT 0 AS row, * FROM ({scan.sql})"
+    shown = ", ".join(f"{name}_text" for name in SHOWN)
+    return (
+        f"SELECT {number} AS scan, row, {run} AS run, question_id, video_id, arm, repetition,"
+        f" attempt, {_outcome(scan)} AS outcome, {_problem(scan)} AS problem, {shown}"
+        f" FROM (SELECT row, source, run_text AS run, question_id_text AS question_id,"
+        f" video_id_text AS video_id, {said}, {shown} FROM (SELECT row, source, {texts}"
+        f" FROM ({rows})))"
+    )
+
+
+SHOWN = ("condition", "repetition", "attempt", "flip", "valid", "answer", "reference_answer")
+"""Columns whose texts messages show, as ``condition_text`` and so on."""
+
+_WHITESPACE = literal(string.whitespace + "\x1c\x1d\x1e\x1f")  # what str.strip strips, in ASCII
+_TRUE, _FALSE, _NULL = ("1", "true", "1.0"), ("0", "false", "0.0"), ("nan", "null", "none")
+
+
+def _any_of(texts: tuple[str, ...]) -> str:
+    return "(" + ", ".join(map(literal, texts)) + ")"
+
+
+def _text(scan: Scan, name: str) -> str:
+    if name not in scan.types:
+        return "NULL::VARCHAR"
+    return f"nullif({identifier(name)}::VARCHAR, '')"
+
+
+def _arm(condition: str) -> str:
+    """The arm of a condition in any case; the usual spellings are looked up first, as they are."""
+    usual = " ".join(
+        f"WHEN {literal(spelling)} THEN {arm}"
+        for name, arm in ARMS.items()
+        for spelling in (name, name.upper())
+    )
+    others = " ".join(f"WHEN {literal(name)} THEN {arm}" for name, arm in ARMS.items())
+    return f"CASE {condition} {usual} ELSE CASE lower(trim({condition})) {others} END END"
+
+
+def _whole(text: str) -> str:
+    value = f"try_cast({text} AS DOUBLE)"
+    is_whole = f"{value} BETWEEN 0 AND 2147483647 AND {value} = floor({value})"
+    return f"CASE WHEN {is_whole} THEN {value}::INTEGER END"
+
+
+def _flag(text: str) -> str:
+    """1, 0, null, or −1 for anything else."""
+    return (
+        f"CASE WHEN {text} IS NULL THEN NULL WHEN {text} = '0' THEN 0 WHEN {text} = '1' THEN 1"
+        f" WHEN lower(trim({text})) IN {_any_of(_TRUE)} THEN 1"
+        f" WHEN lower(trim({text})) IN {_any_of(_FALSE)} THEN 0"
+        f" WHEN lower(trim({text})) IN {_any_of(_NULL)} THEN NULL ELSE -1 END"
+    )
+
+
+def _folded(text: str) -> str:
+    """As `fold_text`, which itself is called only for what is not ASCII.
+
+    Trimming costs more than all the rest of a record, so what has nothing to trim goes first.
+    """
+    is_ascii = f"strlen({text}) = length({text})"
+    is_trim = f"{text} >= '!' AND (strlen({text}) = 1 OR right({text}, 1) >= '!')"
+    return (
+        f"CASE WHEN {is_ascii} AND {is_trim} THEN lower({text})"
+        f" WHEN {is_ascii} THEN nullif(lower(trim({text}, {_WHITESPACE})), '')"
+        f" ELSE nullif(fold_text({text}), '') END"
+    )
+
+
+def _failed(answer: str) -> str:
+    starts = " OR ".join(f"starts_with({answer}, {literal(f)})" for f in FAILURES)
+    return f"coalesce({starts}, false)"
+
+
+def _outcome(scan: Scan) -> str:
+    no_reference = "reference IS NULL" if "reference_answer" in scan.present else "false"
+    unanswered = (
+        f"CASE WHEN answer IS NOT NULL AND {no_reference} THEN {UNPARSED} ELSE {INVALID} END"
+    )
+    if "flip" in scan.present:
+        outcome = f"WHEN given IS NULL THEN {unanswered} ELSE given"
+    else:
+        outcome = (
+            f"WHEN answer IS NULL OR reference IS NULL THEN {unanswered}"
+            " ELSE (answer <> reference)::INTEGER"
+        )
+    return (
+        f"CASE WHEN {_failed('reference')} THEN {UNPARSED}"
+        f" WHEN valid = 0 OR {_failed('answer')} THEN {INVALID} {outcome} END"
+    )
+
+
+def _problem(scan: Scan) -> str:
+    rules = [
+        (1, "question_id IS NULL"),
+        (2, "arm IS NULL"),
+        (3, "repetition IS NULL"),
+        (4, "attempt IS NULL"),
+        (5, "given = -1"),
+        (6, "valid = -1"),
+    ]
+    counts = f"NOT (coalesce(valid = 0, false) OR {_failed('answer')} OR {_failed('reference')})"
+    rules.append((7, f"given <> (answer <> reference)::INTEGER AND {counts}"))
+    if "flip" in scan.present:
+        reference = "reference_answer" in scan.present
+        unparsed = "(answer IS NOT NULL AND reference IS NULL)" if reference else "false"
+        rules.append((8, f"given IS NULL AND valid = 1 AND NOT {unparsed} AND {counts}"))
+    if "answer" in scan.present:
+        rules.append(
+            (9, f"given IS NOT NULL AND answer IS NULL AND reference IS NOT NULL AND {counts}")
+        )
+    return "CASE " + " ".join(f"WHEN {rule} THEN {code}" for code, rule in rules) + " END"

@@ -1,0 +1,273 @@
+"""`read_config`: a run as one TOML file.
+
+::
+
+    [run]
+    store = "runs/demo"
+    seed = 1
+    k = 3                              # or a table: k = { self = 1, sham = 3, destroy = 3 }
+    conditions = ["self", "sham", "destroy"]
+    attempts = 1
+    workers = 2
+    crop = 0.02
+
+    [input]
+    trajectories = "trajectories.jsonl"
+    media = "media"                    # the folder of the trajectories file if not given
+
+    [agent]
+    use = "python:my_agent:answer"     # the other entries are the agent's own options
+    temperature = 0.4
+
+    [operator]
+    name = "phase"                     # the other entries are the operator's parameters
+
+    [encoder]
+    format = "jpeg"
+    quality = 92
+
+`store`, `seed`, `k`, `trajectories` and `use` are needed. Paths are relative to the file.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from carve_stats.counts import CONDITIONS
+from carve_stats.errors import ConfigError, InputError, unknown_name
+from carve_stats.replay.evidence.frames import Encoder
+
+__all__ = ["NamedOptions", "RunConfig", "read_config"]
+
+_ENTRIES: dict[str, tuple[str, ...]] = {
+    "run": ("store", "seed", "k", "conditions", "attempts", "workers", "crop"),
+    "input": ("trajectories", "media"),
+    "agent": ("use",),
+    "operator": ("name",),
+    "encoder": ("format", "quality"),
+}
+_OWN_OPTIONS = ("agent", "operator")
+_NEEDED = (("run", "store"), ("run", "seed"), ("run", "k"), ("input", "trajectories"),
+           ("agent", "use"))  # fmt: skip
+_PATHS = (("run", "store"), ("input", "trajectories"), ("input", "media"))
+_OVERRIDES = {name: table for table in ("run", "input") for name in _ENTRIES[table]}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedOptions:
+    """An agent or an operator: its name and its own options.
+
+    Parameters
+    ----------
+    name : str
+        What `load_agent` or `load_operator` takes.
+    options : mapping
+        Its options.
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """What a configuration file says; the arguments of `run_replays`.
+
+    Parameters
+    ----------
+    store : Path
+        The run's directory.
+    seed : int
+        The run's seed.
+    k : int or mapping of str to int
+        Replays of each question, by condition.
+    trajectories : Path
+        The trajectories file.
+    media : Path
+        The folder that paths in it are relative to.
+    agent, operator : NamedOptions
+        What answers, and what destroys.
+    conditions : tuple of str
+        Some of ``self``, ``sham`` and ``destroy``.
+    attempts, workers : int
+        See `run_replays`.
+    crop : float
+        See `run_replays`.
+    encoder : Encoder
+        How frames are encoded.
+    """
+
+    store: Path
+    seed: int
+    k: int | Mapping[str, int]
+    trajectories: Path
+    media: Path
+    agent: NamedOptions
+    operator: NamedOptions = NamedOptions("phase")
+    conditions: tuple[str, ...] = CONDITIONS
+    attempts: int = 1
+    workers: int = 1
+    crop: float = 0.02
+    encoder: Encoder = Encoder()  # noqa: RUF009 (frozen)
+
+
+def read_config(path: str | os.PathLike[str], **overrides: Any) -> RunConfig:
+    """Read the configuration of a run.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file as this module's text describes it.
+    **overrides
+        Entries of ``[run]`` and ``[input]`` that win over the file's, as flags of a command
+        line do; None leaves the file's. Paths among them are relative to the current directory.
+
+    Returns
+    -------
+    RunConfig
+        With every entry checked.
+
+    Raises
+    ------
+    ConfigError
+        A table or entry that is unknown, missing, or impossible; the message names file and
+        entry.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "run.toml")
+    ...     _ = file.write_text('''[run]
+    ... store = "runs/demo"
+    ... seed = 1
+    ... k = 3
+    ... [input]
+    ... trajectories = "questions.jsonl"
+    ... [agent]
+    ... use = "synthetic"''')
+    ...     config = read_config(file, k=5)
+    >>> config.k, config.store.parts[-2:], config.agent.name
+    (5, ('runs', 'demo'), 'synthetic')
+    """
+    path = Path(path)
+    try:
+        with open(path, "rb") as file:
+            tables = tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(f"config={str(path)!r} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not a TOML file: {error}") from None
+    try:
+        return _config(tables, path.parent, overrides)
+    except InputError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _config(tables: dict[str, Any], folder: Path, overrides: Mapping[str, Any]) -> RunConfig:
+    for table, entries in tables.items():
+        if table not in _ENTRIES:
+            raise InputError(unknown_name("table", table, _ENTRIES))
+        if not isinstance(entries, dict):
+            raise InputError(f"{table}={entries!r} must be a table: write [{table}]")
+        for name in entries:
+            if table not in _OWN_OPTIONS and name not in _ENTRIES[table]:
+                raise InputError(f"[{table}]: {unknown_name('entry', name, _ENTRIES[table])}")
+    values = {(t, n): value for t, entries in tables.items() for n, value in entries.items()}
+    for place in _PATHS:
+        if place in values:
+            values[place] = folder / _text(place, values[place])
+    for name, value in overrides.items():
+        if name not in _OVERRIDES:
+            raise InputError(unknown_name("override", name, _OVERRIDES))
+        if value is not None:
+            place = (_OVERRIDES[name], name)
+            values[place] = Path(value) if place in _PATHS else value
+    for table, name in _NEEDED:
+        if (table, name) not in values:
+            raise InputError(f"[{table}] needs the entry {name}")
+    trajectories: Path = values["input", "trajectories"]
+    given: dict[str, Any] = {}
+    for name in ("attempts", "workers"):
+        if ("run", name) in values:
+            given[name] = _whole(name, values["run", name], least=1)
+    if ("run", "conditions") in values:
+        given["conditions"] = _conditions(values["run", "conditions"])
+    if ("run", "crop") in values:
+        given["crop"] = _crop(values["run", "crop"])
+    if "encoder" in tables:
+        given["encoder"] = _encoder(tables["encoder"])
+    if "operator" in tables:
+        if ("operator", "name") not in values:
+            raise InputError("[operator] needs the entry name")
+        given["operator"] = _named("operator", "name", tables["operator"])
+    return RunConfig(
+        store=values["run", "store"],
+        seed=_whole("seed", values["run", "seed"], least=0),
+        k=_k(values["run", "k"], given.get("conditions", CONDITIONS)),
+        trajectories=trajectories,
+        media=values.get(("input", "media"), trajectories.parent),
+        agent=_named("agent", "use", tables["agent"]),
+        **given,
+    )
+
+
+def _named(table: str, key: str, entries: Mapping[str, Any]) -> NamedOptions:
+    name = _text((table, key), entries[key])
+    return NamedOptions(name, {n: v for n, v in entries.items() if n != key})
+
+
+def _text(place: tuple[str, str], value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise InputError(f"[{place[0]}] {place[1]}={value!r} must be a string, in quotes")
+    return value
+
+
+def _whole(name: str, value: object, *, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"[run] {name}={value!r} must be a whole number of at least {least}")
+    return value
+
+
+def _conditions(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not value:
+        raise InputError(f"[run] conditions={value!r} must be a list of names")
+    for condition in value:
+        if condition not in CONDITIONS:
+            raise InputError(f"[run] {unknown_name('condition', condition, CONDITIONS)}")
+    return tuple(value)
+
+
+def _k(value: object, conditions: tuple[str, ...]) -> int | dict[str, int]:
+    if not isinstance(value, Mapping):
+        return _whole("k", value, least=1)
+    for condition in value:
+        if condition not in conditions:
+            raise InputError(f"[run.k]: {unknown_name('condition', condition, conditions)}")
+    for condition in conditions:
+        if condition not in value:
+            raise InputError(f"[run.k] needs the entry {condition}")
+    return {c: _whole(f"k of {c}", value[c], least=1) for c in conditions}
+
+
+def _crop(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise InputError(f"[run] crop={value!r} must be a number in [0, 1)")
+    return float(value)
+
+
+def _encoder(entries: Mapping[str, Any]) -> Encoder:
+    if not isinstance(entries.get("format", ""), str):
+        raise InputError(f"[encoder] format={entries['format']!r} must be a string, in quotes")
+    quality = entries.get("quality", 92)
+    if isinstance(quality, bool) or not isinstance(quality, int):
+        raise InputError(f"[encoder] quality={quality!r} must be a whole number")
+    try:
+        return Encoder(**entries)
+    except InputError as error:
+        raise InputError(f"[encoder] {error}") from None

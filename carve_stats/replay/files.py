@@ -1,0 +1,94 @@
+"""Writing a file whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from carve_stats.errors import StoreError
+
+__all__ = ["TEMPORARY_SUFFIX", "create_file", "replace_file", "sync_directory"]
+
+TEMPORARY_SUFFIX = ".part"
+"""What a file that a killed process left half-written ends in; nothing ever reads one."""
+
+
+def create_file(path: Path, data: bytes) -> bool:
+    """Create a file with all its content in one step, unless it exists.
+
+    A hard link to a finished temporary file is the step: of any number of processes, on any
+    number of machines, one succeeds, and nobody ever sees half a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    data : bytes
+        All its content.
+
+    Returns
+    -------
+    bool
+        False where the file existed; it is then untouched.
+    """
+    temporary = _write_temporary(path, data)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise StoreError(f"{path} cannot be created: {error.strerror}") from None
+    finally:
+        temporary.unlink()
+    sync_directory(path.parent)
+    return True
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file whole, in the place of the one that may be there.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    data : bytes
+        All its content.
+    """
+    temporary = _write_temporary(path, data)
+    try:
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StoreError(f"{path} cannot be written: {error.strerror}") from None
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory survive a power failure, where the system can.
+
+    Parameters
+    ----------
+    path : Path
+        The directory.
+    """
+    with contextlib.suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _write_temporary(path: Path, data: bytes) -> Path:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StoreError(f"{path} cannot be written: {error.strerror}") from None
+    return temporary

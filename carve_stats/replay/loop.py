@@ -1,0 +1,291 @@
+"""The replay loop: puts the missing replays of a run to an agent and stores what it answers.
+
+The loop does not know whether the agent is real. Everything that can be wrong is looked for
+before the first call and the first write.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from carve_stats.counts import CONDITIONS
+from carve_stats.errors import InputError, unknown_name
+from carve_stats.replay.evidence.frames import Encoder
+from carve_stats.replay.operators import Operator, load_operator
+from carve_stats.replay.parsing import PARSER_VERSION
+from carve_stats.replay.plan import RunPlan
+from carve_stats.replay.protocols import Agent, Fingerprinted, Rendering
+from carve_stats.replay.rendering import EvidenceRenderer
+from carve_stats.replay.replaying import Replayer
+from carve_stats.replay.store import RunStatus, RunStore
+from carve_stats.replay.trajectories import Trajectory, check_distinct
+
+__all__ = ["run_replays"]
+
+
+def run_replays(
+    agent: Agent,
+    trajectories: Sequence[Trajectory],
+    *,
+    k: int | Mapping[str, int],
+    store: str | Path,
+    seed: int,
+    conditions: Sequence[str] = CONDITIONS,
+    attempts: int = 1,
+    workers: int = 1,
+    operator: Operator | None = None,
+    encoder: Encoder | None = None,
+    crop: float = 0.02,
+    media: str | Path | None = None,
+    equal: Callable[[str, str], bool] | None = None,
+    agent_spec: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> RunStatus:
+    """Run the replays that a run does not have yet.
+
+    The same call resumes a run that was stopped or killed; more questions or a larger k top
+    it up. Which replays are made, in what order, and by how many workers changes nothing in
+    the records but their times.
+
+    Parameters
+    ----------
+    agent : callable
+        Takes a `ReplayRequest`, gives a `ReplayReply` or a str; a coroutine function works.
+        With several workers it is called from as many threads.
+    trajectories : sequence of Trajectory
+        The questions, with their frozen answers.
+    k : int or mapping of str to int
+        Replays of each question in each condition.
+    store : path
+        The run's directory: new, empty, or a run with the same plan.
+    seed : int
+        Every replay's seed derives from it.
+    conditions : sequence of str
+        Which of ``self``, ``sham`` and ``destroy`` to run.
+    attempts : int
+        How often a repetition is put to the agent at most: again only while its answer is
+        invalid. Every attempt is stored.
+    workers : int
+        Threads. Each takes a question at a time, whose frames are then loaded once.
+    operator : Operator, optional
+        What destroys frames; the phase-randomising one if not given.
+    encoder : Encoder, optional
+        How SHAM and DESTROY frames are encoded; ``Encoder()`` if not given.
+    crop : float
+        The largest share that the re-rendering crops, in [0, 1).
+    media : path, optional
+        The folder that paths of frames and videos are relative to; the current one if not
+        given.
+    equal : callable, optional
+        Whether two answers, the replay's and the frozen one, are the same. Needed for
+        questions without options; the others compare labels.
+    agent_spec : mapping, optional
+        How a configuration names the agent, for the run's plan.
+    progress : callable, optional
+        Called with the number of replays done and the number asked for, first before the
+        first replay; never by two threads at once.
+
+    Returns
+    -------
+    RunStatus
+        Of the whole run.
+
+    Raises
+    ------
+    InputError
+        Something that cannot be right, before anything is called or written.
+    PlanError
+        The store holds a run with another plan.
+    AgentError
+        The agent raised something other than a transport failure, or gave something that is
+        no reply. What was finished is stored.
+
+    Notes
+    -----
+    A failure to reach the agent (`ConnectionError`, `TimeoutError`, or a failed name lookup)
+    is a record with status ``transport_error``, and a further attempt may follow it. A reply's
+    own `answer` wins over its text, and one whose `finish_reason` is ``length`` is
+    truncated, unless it has an `answer`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> question = Trajectory(question_id="q1", answer="A", options={"A": "yes", "B": "no"})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(run_replays(lambda request: "The answer is B.", [question], k=3,
+    ...                       store=folder, seed=1))
+    9 of 9 replays done (9 valid, 0 invalid)
+    """
+    trajectories = list(trajectories)
+    conditions = _check_conditions(conditions)
+    replays = _check_k(k, conditions)
+    _check_whole("attempts", attempts, least=1)
+    _check_whole("workers", workers, least=1)
+    _check_whole("seed", seed, least=0)
+    _check_trajectories(trajectories, equal)
+    if not callable(agent):
+        raise InputError(f"agent={agent!r} must be callable with a ReplayRequest")
+    pictured = any(item.pictured for t in trajectories for item in t.evidence)
+    if pictured:
+        operator = load_operator("phase") if operator is None else operator
+        encoder = Encoder() if encoder is None else encoder
+    renderer = EvidenceRenderer(
+        run_seed=seed,
+        operator=operator,
+        encoder=encoder,
+        crop=crop,
+        media=Path("." if media is None else media),
+        agent=agent if isinstance(agent, Rendering) else None,
+    )
+    renderer.check(trajectories, conditions)
+    plan = RunPlan(
+        seed=seed,
+        conditions=conditions,
+        attempts=attempts,
+        agent=_describe_agent(agent, agent_spec),
+        operator=operator.parameters() if pictured and operator else None,
+        encoder=asdict(encoder) if pictured and encoder else None,
+        crop=crop if pictured else None,
+        parser_version=PARSER_VERSION,
+    )
+    with RunStore.open(store, plan, k=replays, trajectories=trajectories) as run:
+        replayer = Replayer(agent=agent, renderer=renderer, store=run, equal=equal)
+        _Crew(replayer, run, trajectories, replays, progress).work(workers)
+        return run.status()
+
+
+class _Crew:
+    """Threads that take one question after the other until none is left or one fails."""
+
+    def __init__(
+        self,
+        replayer: Replayer,
+        store: RunStore,
+        trajectories: Sequence[Trajectory],
+        k: Mapping[str, int],
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self._replayer = replayer
+        self._progress = progress
+        self._total = len(trajectories) * sum(k.values())
+        self._jobs = []
+        missing = 0
+        for trajectory in trajectories:
+            # A repetition's SHAM and DESTROY stand together, so that a run that is stopped
+            # early has both arms.
+            replays = [
+                (condition, repetition)
+                for repetition in range(max(k.values()))
+                for condition, count in k.items()
+                if repetition < count
+                and store.next_attempt(trajectory.question_id, condition, repetition) is not None
+            ]
+            if replays:
+                self._jobs.append((trajectory, replays))
+                missing += len(replays)
+        self._done = self._total - missing
+        self._queue = iter(self._jobs)
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._failures: list[BaseException] = []
+
+    def work(self, workers: int) -> None:
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+        threads = [
+            # A second interrupt must be able to end the process while an agent hangs.
+            threading.Thread(target=self._take_questions, name=f"replay-{i}", daemon=True)
+            for i in range(min(workers, len(self._jobs)))
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            self._stop.set()
+            for thread in threads:
+                thread.join()
+            raise
+        if self._failures:
+            raise self._failures[0]
+
+    def _take_questions(self) -> None:
+        try:
+            with self._replayer.session() as session:
+                while not self._stop.is_set():
+                    with self._lock:
+                        job = next(self._queue, None)
+                    if job is None:
+                        return
+                    trajectory, replays = job
+                    for _ in session.replays(trajectory, replays):
+                        self._count()
+                        if self._stop.is_set():
+                            return
+        except BaseException as error:
+            self._failures.append(error)
+            self._stop.set()
+
+    def _count(self) -> None:
+        if self._progress is not None:
+            with self._lock:
+                self._done += 1
+                self._progress(self._done, self._total)
+
+
+def _check_conditions(conditions: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(conditions, str) or not conditions:
+        raise InputError(f"conditions={conditions!r} must be a list of some of {CONDITIONS}")
+    for condition in conditions:
+        if condition not in CONDITIONS:
+            raise InputError(unknown_name("condition", condition, CONDITIONS))
+    if len(set(conditions)) < len(conditions):
+        raise InputError(f"conditions={tuple(conditions)!r} must name each condition once")
+    return tuple(c for c in CONDITIONS if c in conditions)
+
+
+def _check_k(k: int | Mapping[str, int], conditions: tuple[str, ...]) -> dict[str, int]:
+    if not isinstance(k, Mapping):
+        k = dict.fromkeys(conditions, k)
+    for condition in k:
+        if condition not in conditions:
+            raise InputError(unknown_name("condition of k", condition, conditions))
+    for condition in conditions:
+        if condition not in k:
+            raise InputError(f"k={dict(k)!r} has no entry for condition {condition!r}: give one")
+        _check_whole(f"k of {condition}", k[condition], least=1)
+    return {condition: k[condition] for condition in conditions}
+
+
+def _check_whole(name: str, value: object, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{name}={value!r} must be a whole number of at least {least}")
+
+
+def _check_trajectories(
+    trajectories: Sequence[Trajectory], equal: Callable[[str, str], bool] | None
+) -> None:
+    if not trajectories:
+        raise InputError("trajectories=[] must hold at least one question")
+    check_distinct(trajectories)
+    for trajectory in trajectories:
+        if not trajectory.options and equal is None:
+            raise InputError(
+                f"question {trajectory.question_id!r} has no options: give equal=, which says"
+                " whether two answers are the same"
+            )
+
+
+def _describe_agent(agent: Agent, spec: Mapping[str, Any] | None) -> dict[str, Any]:
+    named = agent if hasattr(agent, "__qualname__") else type(agent)
+    description: dict[str, Any] = {"name": f"{named.__module__}:{named.__qualname__}"}
+    if spec is not None:
+        description["spec"] = dict(spec)
+    if isinstance(agent, Fingerprinted):
+        description["fingerprint"] = dict(agent.fingerprint())
+    return description

@@ -1,0 +1,140 @@
+"""`RunPlan`: what every replay of a run has in common, and what a resumption must not change."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import msgspec
+
+from carve_stats.errors import InputError, PlanError
+
+__all__ = ["RunPlan"]
+
+_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """The fixed part of a run. How many replays of which questions is its extent, and may grow.
+
+    Parameters
+    ----------
+    seed : int
+        The run's seed.
+    conditions : tuple of str
+        In the order self, sham, destroy.
+    attempts : int
+        How often one repetition is put to the agent at most.
+    agent : mapping
+        What the agent is: how it was named, with its options, and its own fingerprint.
+    operator : mapping or None
+        Name and parameters of the destroy operator; None where no evidence has frames.
+    encoder : mapping or None
+        Settings of the encoder, likewise.
+    crop : float or None
+        The largest share that the re-rendering crops, likewise.
+    parser_version : str
+        The answer parser's version.
+
+    Raises
+    ------
+    InputError
+        Something that JSON cannot hold, with its name.
+    """
+
+    seed: int
+    conditions: tuple[str, ...]
+    attempts: int
+    agent: Mapping[str, Any]
+    operator: Mapping[str, Any] | None
+    encoder: Mapping[str, Any] | None
+    crop: float | None
+    parser_version: str
+
+    def __post_init__(self) -> None:
+        for name, value in self._values().items():
+            try:
+                plain = msgspec.json.decode(msgspec.json.encode(value))
+            except (TypeError, ValueError, RecursionError) as error:
+                raise InputError(
+                    f"{name}={value!r} cannot be kept in a run's plan ({error}): use plain values"
+                ) from None
+            # As it will be read again, so that a tuple is not unlike the list it is stored as.
+            object.__setattr__(self, name, tuple(plain) if name == "conditions" else plain)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the whole plan."""
+        return hashlib.sha256(msgspec.json.encode(self._values(), order="sorted")).hexdigest()
+
+    @property
+    def run_id(self) -> str:
+        """The run's name in its records: two runs of one plan are the same replays."""
+        return self.sha256[:12]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain values."""
+        return self._values()
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunPlan:
+        """The plan that `to_dict` wrote.
+
+        Parameters
+        ----------
+        values : mapping
+            All its fields.
+
+        Returns
+        -------
+        RunPlan
+            Equal to the one that was written.
+        """
+        return cls(**values)
+
+    def check_same(self, asked: RunPlan, place: str) -> None:
+        """Refuse a plan that differs from this one.
+
+        Parameters
+        ----------
+        asked : RunPlan
+            The plan of the resumption.
+        place : str
+            Where this plan is kept, for the message.
+
+        Raises
+        ------
+        PlanError
+            The message shows the first differences.
+        """
+        kept, wanted = dict(_leaves(self._values())), dict(_leaves(asked._values()))
+        differences = [
+            f"{name} was {_show(kept, name)} and is {_show(wanted, name)}"
+            for name in dict.fromkeys([*kept, *wanted])
+            if _show(kept, name) != _show(wanted, name)
+        ]
+        if differences:
+            more = len(differences) - _SHOWN
+            shown = "; ".join(differences[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+            raise PlanError(
+                f"{place} holds a run with another plan: {shown}; give the earlier settings, or"
+                " another store"
+            )
+
+    def _values(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{name}.{key}" if name else str(key))
+    else:
+        yield name, value
+
+
+def _show(values: Mapping[str, Any], name: str) -> str:
+    return msgspec.json.encode(values[name]).decode() if name in values else "not given"

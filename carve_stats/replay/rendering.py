@@ -1,0 +1,204 @@
+"""`EvidenceRenderer`: what one replay is shown of a trajectory's evidence."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from carve_stats.errors import InputError
+from carve_stats.replay.evidence.frames import Encoder, Frame
+from carve_stats.replay.operators import Operator
+from carve_stats.replay.protocols import Evidence, Rendering
+from carve_stats.replay.seeds import evidence_seed, rendering_seed
+from carve_stats.replay.trajectories import Trajectory
+
+__all__ = ["EvidenceRenderer", "hash_frames"]
+
+
+class EvidenceRenderer:
+    """Turns stored evidence into that of a condition.
+
+    Parameters
+    ----------
+    run_seed : int
+        The run's seed.
+    operator, encoder : Operator, Encoder
+        What destroys and what encodes; None where no evidence has frames.
+    crop : float
+        The largest share that the re-rendering crops, in [0, 1).
+    media : Path
+        The folder that paths are relative to.
+    agent : Rendering, optional
+        The agent, where it captions evidence before it answers.
+    """
+
+    def __init__(
+        self,
+        *,
+        run_seed: int,
+        operator: Operator | None,
+        encoder: Encoder | None,
+        crop: float,
+        media: Path,
+        agent: Rendering | None,
+    ) -> None:
+        if isinstance(crop, bool) or not isinstance(crop, int | float) or not 0 <= crop < 1:
+            raise InputError(f"crop={crop!r} must be a number in [0, 1)")
+        self._run_seed = run_seed
+        self._operator = operator
+        self._encoder = encoder
+        self._crop = crop
+        self._media = media
+        self._agent = agent
+
+    def check(self, trajectories: Sequence[Trajectory], conditions: Sequence[str]) -> None:
+        """Refuse evidence that could not be shown, before anything is run.
+
+        Parameters
+        ----------
+        trajectories : sequence of Trajectory
+            The questions.
+        conditions : sequence of str
+            The conditions that will be run.
+        """
+        transformed = any(condition != "self" for condition in conditions)
+        for trajectory in trajectories:
+            for item in trajectory.evidence:
+                place = f"question {trajectory.question_id!r}, evidence {item.id!r}"
+                for path in (*item.frames, *([item.video] if item.video else [])):
+                    if not (self._media / path).is_file():
+                        raise InputError(
+                            f"{place}: no file {str(self._media / path)!r}: check the path and the"
+                            " media root"
+                        )
+                if item.pictured and item.text and transformed and self._agent is None:
+                    # The frozen caption would tell in DESTROY what the frames no longer show.
+                    raise InputError(
+                        f"{place} has a text beside its frames and the agent has no render():"
+                        " give it one, or take the text out"
+                    )
+
+    def load(self, trajectory: Trajectory) -> tuple[Evidence, ...]:
+        """Load a question's evidence as it is stored.
+
+        Parameters
+        ----------
+        trajectory : Trajectory
+            The question.
+
+        Returns
+        -------
+        tuple of Evidence
+            What SELF shows.
+        """
+        if not trajectory.evidence:
+            return ()
+        # PyAV and Pillow are wanted only where there are frames.
+        from carve_stats.replay.evidence.media import load_frames
+
+        return tuple(
+            Evidence(
+                id=item.id,
+                start=item.start,
+                end=item.end,
+                query=item.query,
+                text=item.text,
+                frames=load_frames(item, self._media) if item.pictured else (),
+            )
+            for item in trajectory.evidence
+        )
+
+    def render(
+        self,
+        evidence: tuple[Evidence, ...],
+        *,
+        question_id: str,
+        condition: str,
+        repetition: int,
+        seed: int,
+        settle: Callable[[Any], Any],
+    ) -> tuple[Evidence, ...]:
+        """Transform a question's evidence for one replay.
+
+        Parameters
+        ----------
+        evidence : tuple of Evidence
+            As `load` gives it.
+        question_id, condition : str
+            The question and the condition.
+        repetition : int
+            From 0.
+        seed : int
+            The replay's seed.
+        settle : callable
+            Awaits what the agent's ``render`` gives, where it is a coroutine.
+
+        Returns
+        -------
+        tuple of Evidence
+            The same items; a text without frames is what it was.
+        """
+        if condition == "self":
+            return evidence
+        return tuple(
+            self._render_item(item, question_id, condition, repetition, seed, settle)
+            if item.frames
+            else item
+            for item in evidence
+        )
+
+    def _render_item(
+        self,
+        item: Evidence,
+        question_id: str,
+        condition: str,
+        repetition: int,
+        seed: int,
+        settle: Callable[[Any], Any],
+    ) -> Evidence:
+        from carve_stats.replay.evidence.render import render
+
+        assert self._operator is not None
+        assert self._encoder is not None
+        frames = render(
+            item.frames,
+            condition=condition,
+            rendering_seed=rendering_seed(self._run_seed, question_id, repetition, item.id),
+            replay_seed=seed,
+            operator=self._operator,
+            encoder=self._encoder,
+            crop=self._crop,
+        )
+        shown = replace(item, frames=frames, text=None)
+        if self._agent is None:
+            return shown
+        text = settle(self._agent.render(shown, seed=evidence_seed(seed, item.id)))
+        if not isinstance(text, str):
+            raise TypeError(f"render() gave {type(text).__name__}, it must give a str")
+        return replace(shown, text=text)
+
+
+def hash_frames(evidence: Sequence[Evidence]) -> str | None:
+    """Hash the encoded frames that a replay is shown.
+
+    Parameters
+    ----------
+    evidence : sequence of Evidence
+        What is shown.
+
+    Returns
+    -------
+    str or None
+        SHA-256 over the frames in order, each after its length; None without frames.
+    """
+    frames: list[Frame] = [frame for item in evidence for frame in item.frames]
+    if not frames:
+        return None
+    digest = hashlib.sha256()
+    for frame in frames:
+        digest.update(len(frame.data).to_bytes(8, "big"))
+        digest.update(frame.data)
+    return digest.hexdigest()

@@ -1,0 +1,282 @@
+"""One replay: the request that an agent is given, and the record that its reply becomes."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+from carve_stats.errors import AgentError
+from carve_stats.replay.parsing import (
+    TRANSPORT_MARK,
+    ParsedAnswer,
+    parse_answer,
+    parse_open_answer,
+)
+from carve_stats.replay.protocols import Agent, Evidence, ReplayReply, ReplayRequest
+from carve_stats.replay.records import Replay
+from carve_stats.replay.rendering import EvidenceRenderer, hash_frames
+from carve_stats.replay.seeds import replay_seed
+from carve_stats.replay.store import RunStore
+from carve_stats.replay.trajectories import Trajectory
+
+__all__ = ["Replayer", "judge_reply"]
+
+_TRANSPORT_FAILURES = (ConnectionError, TimeoutError, socket.gaierror)
+
+
+class Replayer:
+    """What all replays of a run share.
+
+    Parameters
+    ----------
+    agent : callable
+        The agent.
+    renderer : EvidenceRenderer
+        What prepares its evidence.
+    store : RunStore
+        Where records go.
+    equal : callable or None
+        Whether two open answers are the same.
+    """
+
+    def __init__(
+        self,
+        *,
+        agent: Agent,
+        renderer: EvidenceRenderer,
+        store: RunStore,
+        equal: Callable[[str, str], bool] | None,
+    ) -> None:
+        self.agent = agent
+        self.renderer = renderer
+        self.store = store
+        self.equal = equal
+
+    def session(self) -> ReplaySession:
+        """A session for one worker thread."""
+        return ReplaySession(self)
+
+
+class ReplaySession:
+    """One worker thread's replays, with an event loop of its own for coroutine agents.
+
+    Parameters
+    ----------
+    replayer : Replayer
+        What all sessions share.
+    """
+
+    def __init__(self, replayer: Replayer) -> None:
+        self._agent = replayer.agent
+        self._renderer = replayer.renderer
+        self._store = replayer.store
+        self._equal = replayer.equal
+        self._plan = replayer.store.plan
+        self._run = replayer.store.run_id
+        self._runner: asyncio.Runner | None = None
+
+    def __enter__(self) -> ReplaySession:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._runner is not None:
+            self._runner.close()
+
+    def replays(
+        self, trajectory: Trajectory, wanted: Iterable[tuple[str, int]]
+    ) -> Iterator[tuple[str, int]]:
+        """Make and store some replays of one question; its evidence is loaded once.
+
+        Parameters
+        ----------
+        trajectory : Trajectory
+            The question.
+        wanted : iterable of (str, int)
+            Conditions and repetitions.
+
+        Yields
+        ------
+        (str, int)
+            Each one when it has a valid answer or no attempt is left.
+        """
+        evidence = self._renderer.load(trajectory)
+        question = trajectory.question_id
+        for condition, repetition in wanted:
+            while True:
+                attempt = self._store.next_attempt(question, condition, repetition)
+                if attempt is None:
+                    break
+                self._store.append(
+                    self._replay(trajectory, evidence, condition, repetition, attempt)
+                )
+            yield condition, repetition
+
+    def _replay(
+        self,
+        trajectory: Trajectory,
+        stored: tuple[Evidence, ...],
+        condition: str,
+        repetition: int,
+        attempt: int,
+    ) -> Replay:
+        question = trajectory.question_id
+        seed = replay_seed(self._plan.seed, question, condition, repetition, attempt)
+        started_at = time.time()
+        begun = rendered = time.perf_counter()
+        evidence = stored
+        try:
+            if stored:
+                evidence = self._renderer.render(
+                    stored,
+                    question_id=question,
+                    condition=condition,
+                    repetition=repetition,
+                    seed=seed,
+                    settle=self._settle,
+                )
+                rendered = time.perf_counter()
+            request = ReplayRequest(
+                question_id=question,
+                video_id=trajectory.video_id,
+                condition=condition,
+                repetition=repetition,
+                attempt=attempt,
+                question=trajectory.question,
+                options=trajectory.options,
+                evidence=evidence,
+                frozen=trajectory.frozen,
+                seed=seed,
+            )
+            reply = _checked(self._settle(self._agent(request)))
+        except _TRANSPORT_FAILURES as error:
+            reply = ReplayReply(text=_whole_text(f"{TRANSPORT_MARK} {_one_line(error)}"))
+        except Exception as error:
+            raise AgentError(
+                f"agent failed on question {question!r}, condition {condition}, repetition"
+                f" {repetition}, attempt {attempt}: {_one_line(error)}"
+            ) from error
+        answered = time.perf_counter()
+        parsed = judge_reply(reply, trajectory.options)
+        flip = None
+        if parsed.letter is not None:
+            flip = int(not self._same(parsed.letter, trajectory))
+        return Replay(
+            run=self._run,
+            question_id=question,
+            video_id=trajectory.video_id,
+            condition=condition,
+            repetition=repetition,
+            attempt=attempt,
+            text=reply.text,
+            answer=parsed.letter,
+            reference_answer=trajectory.answer,
+            status=parsed.status,
+            rule=parsed.rule,
+            flip=flip,
+            seed=seed,
+            started_at=started_at,
+            seconds={"render": rendered - begun, "answer": answered - rendered},
+            evidence_sha256=hash_frames(evidence) if evidence else None,
+            finish_reason=reply.finish_reason,
+            model=reply.model,
+            from_cache=reply.from_cache,
+            usage=reply.usage,
+        )
+
+    def _same(self, answer: str, trajectory: Trajectory) -> bool:
+        if trajectory.options:
+            return answer == trajectory.answer
+        assert self._equal is not None
+        return bool(self._equal(answer, trajectory.answer))
+
+    def _settle(self, value: Any) -> Any:
+        if isinstance(value, str | ReplayReply) or not inspect.isawaitable(value):
+            return value
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+
+        async def wait() -> Any:
+            return await value
+
+        return self._runner.run(wait())
+
+
+def judge_reply(reply: ReplayReply, options: Mapping[str, str]) -> ParsedAnswer:
+    """What a reply answers: its own `answer` if it has one, or what its text says.
+
+    Parameters
+    ----------
+    reply : ReplayReply
+        What the agent gave.
+    options : mapping of str to str
+        Label to text; empty for an open question.
+
+    Returns
+    -------
+    ParsedAnswer
+        Answer, status and rule.
+    """
+    if reply.answer is not None:
+        if options and reply.answer not in options:
+            return ParsedAnswer(None, "out_of_set", "the reply's own answer")
+        return ParsedAnswer(reply.answer, "ok", "the reply's own answer")
+    if reply.finish_reason == "length":
+        return ParsedAnswer(None, "truncated", "finish reason")
+    return parse_answer(reply.text, options) if options else parse_open_answer(reply.text)
+
+
+_NO_USAGE: dict[str, float] = {}
+_OPTIONAL_FIELDS: dict[str, type] = {
+    "answer": str,
+    "finish_reason": str,
+    "model": str,
+    "from_cache": bool,
+}
+
+
+def _checked(reply: object) -> ReplayReply:
+    """The reply, if every part of it can be stored."""
+    if isinstance(reply, str):
+        return ReplayReply(text=_whole_text(reply), usage=_NO_USAGE)
+    if not isinstance(reply, ReplayReply):
+        raise TypeError(f"it gave {type(reply).__name__}, it must give a ReplayReply or a str")
+    if not isinstance(reply.text, str):
+        raise TypeError(f"its reply's text is {type(reply.text).__name__}, it must be a str")
+    values: dict[str, Any] = {}
+    for name, kind in _OPTIONAL_FIELDS.items():
+        value = getattr(reply, name)
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(f"its reply's {name}={value!r} must be a {kind.__name__} or None")
+        values[name] = _whole_text(value) if isinstance(value, str) else value
+    if not isinstance(reply.usage, Mapping):
+        raise TypeError(f"its reply's usage={reply.usage!r} must be a mapping")
+    for name, value in reply.usage.items():
+        if not isinstance(name, str) or not isinstance(value, int | float):
+            raise TypeError(f"its reply's usage {name!r}={value!r} must be a number")
+        if not math.isfinite(value):
+            raise ValueError(f"its reply's usage {name!r}={value!r} must be finite")
+    return ReplayReply(text=_whole_text(reply.text), usage=dict(reply.usage), **values)
+
+
+def _whole_text(text: str) -> str:
+    """The text without halves of characters, which a cut-off reply may end in."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

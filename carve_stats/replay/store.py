@@ -1,0 +1,364 @@
+"""`RunStore`: a run as a directory that any number of processes may add to, and none can harm.
+
+::
+
+    plan.json          what all replays have in common; never changes
+    extents/0001.json  the questions, and how many replays of each; see `extent`
+    segments/0001.jsonl  the records, append-only, a file for each writer; see `segments`
+
+There is no lock and no database. The first complete record of a replay counts.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from carve_stats.errors import CarveStatsError, PlanError, StoreError
+from carve_stats.replay.extent import Extent
+from carve_stats.replay.files import TEMPORARY_SUFFIX, create_file
+from carve_stats.replay.plan import RunPlan
+from carve_stats.replay.records import Replay, ReplayKey
+from carve_stats.replay.segments import SegmentWriter, encode_record, read_segment, segment_paths
+from carve_stats.replay.trajectories import Trajectory
+
+__all__ = ["RunStatus", "RunStore"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    """How far a run has come.
+
+    Parameters
+    ----------
+    planned : int
+        Replays that the run was ever asked for: for each question and condition the largest
+        k. Asking for fewer later takes nothing back.
+    done : int
+        Replays that need no further attempt: ``valid + invalid``.
+    valid, invalid : int
+        Of those, how many have a valid answer in some attempt, and how many in none.
+    attempts : int
+        Different records.
+    duplicates : int
+        Further records of a replay that has one already, as two processes at once make them.
+    torn_lines : int
+        Last lines that a killed writer left unfinished; their replays are made again.
+
+    Examples
+    --------
+    >>> print(RunStatus(planned=9, done=9, valid=8, invalid=1, attempts=9, duplicates=0,
+    ...                 torn_lines=0))
+    9 of 9 replays done (8 valid, 1 invalid)
+    """
+
+    planned: int
+    done: int
+    valid: int
+    invalid: int
+    attempts: int
+    duplicates: int
+    torn_lines: int
+
+    def to_dict(self) -> dict[str, int]:
+        """The figures by name."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        text = f"{self.done} of {self.planned} replays done"
+        text += f" ({self.valid} valid, {self.invalid} invalid)"
+        if self.duplicates:
+            text += f"; {self.duplicates} duplicate records not used"
+        if self.torn_lines:
+            text += f"; {self.torn_lines} unfinished lines not used"
+        return text
+
+
+class RunStore:
+    """A run's directory, opened by `open` to add to it or by `load` to read it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> plan = RunPlan(seed=1, conditions=("sham", "destroy"), attempts=1, agent={"name": "mine"},
+    ...                operator=None, encoder=None, crop=None, parser_version="1")
+    >>> question = Trajectory(question_id="q1", answer="A")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with RunStore.open(folder, plan, k={"sham": 3, "destroy": 3},
+    ...                        trajectories=[question]) as store:
+    ...         print(store.status())
+    0 of 6 replays done (0 valid, 0 invalid)
+    """
+
+    def __init__(
+        self, path: Path, plan: RunPlan, provenance: Mapping[str, Any], extent: Extent
+    ) -> None:
+        self.path = path
+        self.plan = plan
+        self.provenance = provenance
+        self._extent = extent
+        self._lock = threading.Lock()
+        self._writer: SegmentWriter | None = None
+        self._valid: dict[ReplayKey, bool] = {}
+        self._duplicates = 0
+        self._torn = 0
+        for head in self._read(_heads):
+            if head is None:
+                self._torn += 1
+            else:
+                self._note((head.question_id, head.condition, head.repetition, head.attempt),
+                           head.status == "ok")  # fmt: skip
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        plan: RunPlan,
+        *,
+        k: Mapping[str, int],
+        trajectories: Sequence[Trajectory],
+    ) -> RunStore:
+        """Create a run, or resume one with the same plan.
+
+        Parameters
+        ----------
+        path : path
+            The run's directory: new, empty, or a run.
+        plan : RunPlan
+            What all replays have in common.
+        k : mapping of str to int
+            Replays of each question, by condition: more than before tops the run up.
+        trajectories : sequence of Trajectory
+            The questions: new ones are added to those that the run has.
+
+        Returns
+        -------
+        RunStore
+            Ready to append to.
+
+        Raises
+        ------
+        PlanError
+            The directory holds a run with another plan, or another trajectory of a question;
+            it is left as it was.
+        StoreError
+            The directory holds something else, or a damaged run.
+        """
+        path = Path(path)
+        if not (path / "plan.json").exists():
+            _create(path, plan)
+        kept, provenance = _read_plan(path)
+        kept.check_same(plan, str(path))
+        extent = Extent.read(path / "extents")
+        extent.check(trajectories, str(path))
+        store = cls(path, kept, provenance, extent)
+        for folder in ("extents", "segments"):
+            (path / folder).mkdir(exist_ok=True)
+        extent.grow(path / "extents", k, trajectories)
+        store._writer = SegmentWriter(path / "segments")
+        return store
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> RunStore:
+        """Read a run; nothing in it is changed, and it may be running.
+
+        Parameters
+        ----------
+        path : path
+            The run's directory.
+
+        Returns
+        -------
+        RunStore
+            To read from.
+
+        Raises
+        ------
+        StoreError
+            No run there, or a damaged one.
+        """
+        path = Path(path)
+        plan, provenance = _read_plan(path)
+        return cls(path, plan, provenance, Extent.read(path / "extents"))
+
+    @property
+    def run_id(self) -> str:
+        """The run's name in its records."""
+        return self.plan.run_id
+
+    def trajectories(self) -> list[Trajectory]:
+        """All questions of the run."""
+        return list(self._extent.trajectories.values())
+
+    def records(self) -> Iterator[Replay]:
+        """The records on the disk: the first complete one of each replay and attempt.
+
+        Yields
+        ------
+        Replay
+            In the order of segments and lines.
+        """
+        seen = set()
+        for replay in self._read(_replays):
+            if replay is not None and replay.key not in seen:
+                seen.add(replay.key)
+                yield replay
+
+    def completed(self) -> set[ReplayKey]:
+        """The keys of all records."""
+        return set(self._valid)
+
+    def next_attempt(self, question_id: str, condition: str, repetition: int) -> int | None:
+        """The attempt that a replay still needs.
+
+        Parameters
+        ----------
+        question_id, condition : str
+            The question and the condition.
+        repetition : int
+            From 0.
+
+        Returns
+        -------
+        int or None
+            The first attempt without a record; None where an attempt gave a valid answer or
+            none is left.
+        """
+        for attempt in range(self.plan.attempts):
+            valid = self._valid.get((question_id, condition, repetition, attempt))
+            if valid is None:
+                return attempt
+            if valid:
+                return None
+        return None
+
+    def append(self, replay: Replay) -> None:
+        """Add one record; when it returns, the death of the process cannot lose it.
+
+        Parameters
+        ----------
+        replay : Replay
+            The record.
+        """
+        if self._writer is None:
+            raise StoreError(f"{self.path} was opened to be read, or is closed: use RunStore.open")
+        self._writer.append(encode_record(replay))
+        with self._lock:
+            self._note(replay.key, replay.valid)
+
+    def status(self) -> RunStatus:
+        """How far the run has come, as it was when opened and with what was appended since."""
+        done = valid = 0
+        for question, counts in self._extent.k.items():
+            for condition, count in counts.items():
+                for repetition in range(count):
+                    if self.next_attempt(question, condition, repetition) is None:
+                        done += 1
+                        valid += any(
+                            self._valid.get((question, condition, repetition, attempt), False)
+                            for attempt in range(self.plan.attempts)
+                        )
+        return RunStatus(
+            planned=self._extent.planned(),
+            done=done,
+            valid=valid,
+            invalid=done - valid,
+            attempts=len(self._valid),
+            duplicates=self._duplicates,
+            torn_lines=self._torn,
+        )
+
+    def close(self) -> None:
+        """Flush what was appended to the disk; the store can still be read."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def __enter__(self) -> RunStore:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _note(self, key: ReplayKey, valid: bool) -> None:
+        if key in self._valid:
+            self._duplicates += 1
+        else:
+            self._valid[key] = valid
+
+    def _read(self, decoder: msgspec.json.Decoder[Any]) -> Iterator[Any]:
+        for segment in segment_paths(self.path / "segments"):
+            yield from read_segment(segment, decoder)
+
+
+class _Head(msgspec.Struct):
+    """What opening a run needs of a record."""
+
+    question_id: str
+    condition: str
+    repetition: int
+    attempt: int
+    status: str
+
+
+_heads = msgspec.json.Decoder(_Head)
+_replays = msgspec.json.Decoder(Replay)
+
+
+def _create(path: Path, plan: RunPlan) -> None:
+    if path.exists() and not path.is_dir():
+        raise StoreError(f"store={str(path)!r} is a file: give a directory, new or empty")
+    if path.is_dir() and any(not entry.endswith(TEMPORARY_SUFFIX) for entry in os.listdir(path)):
+        # Another process may have created the run since we looked for its plan.
+        if (path / "plan.json").exists():
+            return
+        raise StoreError(
+            f"store={str(path)!r} holds other files and no plan.json: give a new or empty"
+            " directory, or a run"
+        )
+    content = {
+        "plan": plan.to_dict(),
+        "sha256": plan.sha256,
+        "provenance": {
+            "carve_stats": importlib.metadata.version("carve-stats"),
+            "python": platform.python_version(),
+            "created_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        },
+    }
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"store={str(path)!r} cannot be made: {error.strerror}") from None
+    data = msgspec.json.format(msgspec.json.encode(content), indent=2)
+    create_file(path / "plan.json", data + b"\n")
+
+
+def _read_plan(path: Path) -> tuple[RunPlan, Mapping[str, Any]]:
+    file = path / "plan.json"
+    try:
+        content = msgspec.json.decode(file.read_bytes())
+        plan = RunPlan.from_dict(content["plan"])
+        same = content["sha256"] == plan.sha256
+        provenance = content["provenance"]
+    except OSError:
+        raise StoreError(f"{path} is not a run: it has no plan.json to read") from None
+    except (msgspec.DecodeError, KeyError, TypeError, CarveStatsError) as error:
+        raise StoreError(f"{file}: damaged ({error}): restore it") from None
+    if not same:
+        raise PlanError(f"{file}: changed since it was written (its sha256 differs): restore it")
+    return plan, provenance

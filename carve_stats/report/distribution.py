@@ -1,0 +1,123 @@
+"""The scores of a log on the lattice of one replay budget, beside the exact law."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carve_stats.counts import ReplayCounts
+from carve_stats.law.finite_replay import FiniteReplayLaw
+
+if TYPE_CHECKING:
+    from carve_stats.inference.tie_excess import TieExcess
+
+__all__ = ["ScoreDistribution", "score_distribution"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreDistribution:
+    """How the scores spread over the values that k replays allow.
+
+    Parameters
+    ----------
+    k_sham, k_destroy : int
+        The budget that the lattice belongs to.
+    support : ndarray of float, shape (m,)
+        The possible scores, ascending.
+    observed : ndarray of float, shape (m,)
+        Share of the questions at each score.
+    predicted : ndarray of float, shape (m,)
+        The exact law at the pooled flip rates of the same questions.
+    questions : int
+        How many questions the shares are over.
+    subsampled : int
+        How many of them had more replays and count by all their possible subsamples.
+    left_out : int
+        Scored questions with fewer replays than the budget.
+    """
+
+    k_sham: int
+    k_destroy: int
+    support: NDArray[np.float64]
+    observed: NDArray[np.float64]
+    predicted: NDArray[np.float64]
+    questions: int
+    subsampled: int
+    left_out: int
+
+
+def score_distribution(counts: ReplayCounts, excess: TieExcess) -> ScoreDistribution | None:
+    """Spread the scores over the lattice of the budget that a tie excess speaks of.
+
+    Parameters
+    ----------
+    counts : ReplayCounts
+        The log.
+    excess : TieExcess
+        Its tie excess; where the log is ragged, the budget is the one of ``excess.equal_k``.
+
+    Returns
+    -------
+    ScoreDistribution or None
+        None where no question has a score.
+
+    Notes
+    -----
+    A question with more replays than the budget adds the exact distribution of its score over
+    all ways to draw the budget's replays from its own, without replacement: hypergeometric in
+    each arm. Subsampling keeps each question's expected flip rates, so the law stands at the
+    mean of the per-question rates.
+    """
+    view = excess if excess.equal_k is None else excess.equal_k
+    k_sham, k_destroy = view.k["sham"], view.k["destroy"]
+    if k_sham is None or k_destroy is None:
+        return None
+    enough = (counts.sham_replays >= k_sham) & (counts.destroy_replays >= k_destroy)
+    kept = counts.select(enough)
+    law = FiniteReplayLaw(
+        float(np.mean(kept.sham_flips / kept.sham_replays)),
+        float(np.mean(kept.destroy_flips / kept.destroy_replays)),
+        k_sham=k_sham,
+        k_destroy=k_destroy,
+    )
+    numerators, denominator = law.lattice()
+    place = {int(numerator): i for i, numerator in enumerate(numerators)}
+    tables = Counter(
+        zip(
+            kept.sham_flips.tolist(),
+            kept.sham_replays.tolist(),
+            kept.destroy_flips.tolist(),
+            kept.destroy_replays.tolist(),
+            strict=True,
+        )
+    )
+    total = np.zeros(len(place))
+    for (x, m, y, n), times in sorted(tables.items()):
+        for i, sham in _subsamples(x, m, k_sham):
+            for j, destroy in _subsamples(y, n, k_destroy):
+                # The score j/k_destroy − i/k_sham over the lattice's denominator, on integers.
+                numerator = (j * k_sham - i * k_destroy) * denominator // (k_sham * k_destroy)
+                total[place[numerator]] += times * sham * destroy
+    more = (kept.sham_replays > k_sham) | (kept.destroy_replays > k_destroy)
+    return ScoreDistribution(
+        k_sham=k_sham,
+        k_destroy=k_destroy,
+        support=numerators / denominator,
+        observed=total / len(kept),
+        predicted=law.pmf(),
+        questions=len(kept),
+        subsampled=int(more.sum()),
+        left_out=int(counts.scored.sum()) - len(kept),
+    )
+
+
+def _subsamples(flips: int, replays: int, k: int) -> list[tuple[int, float]]:
+    """The possible flips among k of the replays, each with its probability."""
+    possible = range(max(0, k - (replays - flips)), min(k, flips) + 1)
+    ways = comb(replays, k)
+    return [(j, comb(flips, j) * comb(replays - flips, k - j) / ways) for j in possible]

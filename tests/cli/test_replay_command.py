@@ -1,0 +1,97 @@
+"""`carve-stats replay` and `status`: the user's own agent, resumed and topped up."""
+
+import json
+
+import pytest
+
+from carve_stats.population.mixing import Population
+from carve_stats.replay.agents.synthetic import synthetic_trajectories
+from carve_stats.replay.trajectories import write_trajectories
+
+CONFIG = """
+[run]
+seed = 7
+k = 3
+store = "run"
+[input]
+trajectories = "trajectories.jsonl"
+[agent]
+use = "{use}"
+"""
+
+ADAPTER = """
+from carve_stats.replay.agents.synthetic import SyntheticAgent
+
+synthetic = SyntheticAgent()
+
+def answer(request):
+    return synthetic(request)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with forty synthetic questions, and the current one."""
+    drawn = Population.paper().draw(40, clusters=8, rng=11)
+    write_trajectories(
+        tmp_path / "trajectories.jsonl",
+        synthetic_trajectories(
+            drawn.p_sham, drawn.p_destroy, question=drawn.question, cluster=drawn.cluster
+        ),
+    )
+    (tmp_path / "synthetic_adapter.py").write_text(ADAPTER)
+    (tmp_path / "audit.toml").write_text(CONFIG.format(use="synthetic"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_python_adapter_gives_the_counts_of_the_synthetic_agent(folder, command_json):
+    command_json("replay", "audit.toml")
+    (folder / "own.toml").write_text(CONFIG.format(use="python:synthetic_adapter:answer"))
+    status = command_json("replay", "own.toml", "--store", "own")
+    assert status["done"] == status["valid"] == 40 * 9
+    assert command_json("excess", "own") == command_json("excess", "run")
+
+
+def test_status_limit_top_up_and_nothing_to_do(folder, command_json, command):
+    assert command_json("replay", "audit.toml", "--limit", 10)["done"] == 90
+    assert command_json("replay", "audit.toml", "--k", 4)["done"] == 480
+    status = command_json("status", "run")
+    assert set(status) == {"planned", "done", "valid", "invalid", "attempts", "duplicates",
+                           "torn_lines"}  # fmt: skip
+    assert status["planned"] == status["done"] == 480
+    before = {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()}
+    code, out, _ = command("replay", "audit.toml")
+    assert (code, out) == (0, "run: 480 of 480 replays done (480 valid, 0 invalid)\n")
+    assert {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (("seed = 7", "seed = 7\nseeds = 8"), "did you mean 'seed'"),
+        (("k = 3", "k = 0"), "k=0"),
+        (('"synthetic"', '"syntetic"'), "did you mean 'synthetic'"),
+        (('"synthetic"', '"python:synthetic_adapter:reply"'), "reply"),
+        (('"trajectories.jsonl"', '"absent.jsonl"'), "absent.jsonl"),
+        (("[run]", "[run"), "audit.toml"),
+    ],
+)
+def test_bad_configuration_is_one_line_and_writes_nothing(folder, refused, change, word):
+    path = folder / "audit.toml"
+    path.write_text(path.read_text().replace(*change))
+    assert word in refused("replay", "audit.toml")
+    assert not (folder / "run").exists()
+
+
+def test_another_seed_is_another_plan(folder, command_json, refused):
+    command_json("replay", "audit.toml", "--limit", 2)
+    before = {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()}
+    assert "seed" in refused("replay", "audit.toml", "--seed", 8)
+    assert {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()} == before
+
+
+def test_status_of_no_run(tmp_path, refused):
+    assert str(tmp_path) in refused("status", tmp_path)
+    (tmp_path / "plan.json").write_text(json.dumps({"seed": 1}))
+    assert "plan.json" in refused("status", tmp_path)

@@ -1,0 +1,65 @@
+"""`carve-stats simulate`: the synthetic population through the loop, and through `python:`."""
+
+import numpy as np
+import pytest
+
+import carve_stats as cs
+
+
+def test_shares_are_the_populations_within_sampling_error(command_json):
+    n = 4000
+    result = command_json("simulate", "homogeneous", "--p-sham", 0.3, "--p-destroy", 0.6,
+                          "--questions", n, "--clusters", 400, "--seed", 1)  # fmt: skip
+    law = cs.FiniteReplayLaw(0.3, 0.6, k=3).signs()
+    for sign, share in law._asdict().items():
+        assert result["population"][sign] == pytest.approx(share, rel=1e-13)
+        observed = result["excess"]["observed"][sign]
+        assert abs(observed - share) < 4 * np.sqrt(share * (1 - share) / n)
+    assert result["status"]["done"] == 9 * n
+
+
+def test_a_kept_run_is_resumed_and_read_like_any_log(tmp_path, command_json, command):
+    arguments = ("simulate", "paper", "--questions", 50, "--clusters", 10, "--seed", 3)
+    first = command_json(*arguments, "--store", tmp_path / "run")
+    segments = sorted((tmp_path / "run/segments").iterdir())
+    again = command_json(*arguments, "--store", tmp_path / "run")
+    assert again == first
+    assert sorted((tmp_path / "run/segments").iterdir()) == segments
+    assert command_json("excess", tmp_path / "run") == first["excess"]
+    assert command_json("status", tmp_path / "run") == first["status"]
+    topped_up = command_json(*arguments, "--store", tmp_path / "run", "--k", 5)
+    assert topped_up["status"]["done"] == 50 * 5 * 3
+
+
+def test_atoms_from_a_file(tmp_path, command_json, refused):
+    path = tmp_path / "atoms.csv"
+    path.write_text("p_sham,p_destroy,weight\n0,0,3\n1,1,3\n0,0.5,11\n1,0.5,11\n")
+    # This population has no tie excess at k = 3: its ties are those of its mean rates.
+    result = command_json("simulate", path, "--questions", 100, "--clusters", 5, "--seed", 1)
+    assert result["population"]["zero"] == pytest.approx(cs.FiniteReplayLaw(0.5, 0.5, k=3).tie())
+    for text, word in {
+        "p_sham,p_destroy\n0,1\n": "weight",
+        "p_sham,p_destroy,weight\n0,x,1\n": "line 2",
+        "p_sham,p_destroy,weight\n0,1.5,1\n": "1.5",
+        "p_sham,p_destroy,weight\n0,1\n": "line 2",
+        "": "p_sham",
+    }.items():
+        path.write_text(text)
+        assert word in refused("simulate", path, "--seed", 1)
+    assert "homogeneous" in refused("simulate", tmp_path / "none.csv", "--seed", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("paper", "--k", 0), "k=0"),
+        (("homogeneous", "--p-sham", 1.5, "--p-destroy", 0.5), "1.5"),
+        (("homogeneous", "--p-sham", "nan", "--p-destroy", 0.5), "nan"),
+        (("homogeneous",), "--p-sham"),
+        (("paper", "--p-sham", 0.5), "homogeneous"),
+        (("paper", "--clusters", 10, "--questions", 5), "clusters"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(arguments, word, tmp_path, refused):
+    assert word in refused("simulate", *arguments, "--seed", 1, "--store", tmp_path / "run")
+    assert not (tmp_path / "run").exists()

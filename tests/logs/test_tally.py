@@ -1,0 +1,223 @@
+"""What records say, and what happens when they say it twice or wrongly."""
+
+import log_writers as w
+import pandas
+import pytest
+from log_writers import record, without
+
+from carve_stats.errors import InputError, RecordError
+from carve_stats.logs.reader import read_replays
+
+
+def read(path, *records, **options):
+    return read_replays(w.write_jsonl(path / "log.jsonl", records), **options)
+
+
+def cell(counts, arm="sham"):
+    return [int(getattr(counts, f"{arm}_{what}")[0]) for what in ("flips", "replays", "invalid")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"flip": 1}, [1, 1, 0]),
+        ({"flip": True}, [1, 1, 0]),
+        ({"flip": "1"}, [1, 1, 0]),
+        ({"flip": "TRUE"}, [1, 1, 0]),
+        ({"flip": 1.0}, [1, 1, 0]),
+        ({"flip": False}, [0, 1, 0]),
+        ({"flip": "0"}, [0, 1, 0]),
+        ({"flip": None}, [0, 0, 1]),
+        ({"flip": ""}, [0, 0, 1]),
+        ({"flip": float("nan")}, [0, 0, 1]),
+        ({"flip": 1, "valid": False}, [0, 0, 1]),
+        ({"flip": None, "valid": False, "answer": "I think", "reference_answer": "A"}, [0, 0, 1]),
+        ({"flip": None, "answer": "B", "reference_answer": "A"}, [0, 0, 1]),
+        ({"answer": "B", "reference_answer": "A"}, [1, 1, 0]),
+        ({"answer": " Ａ\n", "reference_answer": "a"}, [0, 1, 0]),
+        ({"answer": "STRASSE", "reference_answer": "straße"}, [0, 1, 0]),
+        ({"answer": None, "reference_answer": "A"}, [0, 0, 1]),
+        ({"answer": " ", "reference_answer": "A"}, [0, 0, 1]),
+        ({"answer": "B", "reference_answer": "A", "valid": False}, [0, 0, 1]),
+        ({"answer": 2, "reference_answer": 2}, [0, 1, 0]),
+        (
+            {"answer": "Failed to obtain answer via API.", "reference_answer": "A", "flip": 1},
+            [0, 0, 1],
+        ),
+        (
+            {
+                "answer": "[LMMS_EVAL_REQUEST_FAILED after 5 retries] 503",
+                "reference_answer": "A",
+                "valid": True,
+            },
+            [0, 0, 1],
+        ),
+    ],
+)
+def test_what_counts_as_a_flip(tmp_path, fields, expected):
+    fixed = {"question_id": "q", "condition": "sham", "repetition": 0}
+    assert cell(read(tmp_path, fixed | fields)) == expected
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"answer": "A", "reference_answer": None},
+        {"answer": "A", "reference_answer": "Failed to obtain answer via API."},
+        {"answer": "A", "reference_answer": "Failed to obtain answer via API.", "flip": 1},
+        {"answer": "A", "reference_answer": "", "flip": None},
+    ],
+)
+def test_a_frozen_answer_that_is_none_leaves_the_record_out(tmp_path, fields):
+    fixed = {"question_id": "q", "condition": "sham", "repetition": 0}
+    counts = read(tmp_path, fixed | fields)
+    assert cell(counts) == [0, 0, 0]
+    assert counts.ledger.left_out == {"unparsed reference": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"question_id": None}, "there is no question_id"),
+        ({"question_id": ""}, "there is no question_id"),
+        ({"condition": "RANDOM"}, "unknown condition 'RANDOM': .* self, sham, destroy, phase"),
+        ({"condition": None}, "unknown condition 'null'"),
+        ({"repetition": 1.5}, "repetition=1.5 must be a whole number"),
+        ({"repetition": "x"}, "repetition=x must be a whole number"),
+        ({"repetition": -1}, "repetition=-1 must be a whole number"),
+        ({"repetition": None}, "repetition=null must be a whole number"),
+        ({"attempt": "second"}, "attempt=second must be a whole number"),
+        ({"flip": 2}, "flip=2 must be 0, 1, true, false or null"),
+        ({"flip": "yes"}, "flip=yes must be"),
+        ({"valid": "ok"}, "valid=ok must be true, false or null"),
+        ({"flip": 0}, "flip=0 disagrees with answer=B and reference_answer=A"),
+        ({"answer": "a ", "flip": 1}, "flip=1 disagrees with answer=a  and"),
+        ({"flip": None, "valid": True}, "valid is true and flip is null"),
+        ({"answer": None, "flip": 1, "valid": None}, "flip=1 without an answer"),
+    ],
+)
+def test_a_record_that_is_wrong_is_refused_with_its_place(tmp_path, fields, message):
+    bad = record("q", "SHAM", 1, "B") | fields
+    with pytest.raises(RecordError, match=rf"log\.jsonl line 2: {message}") as raised:
+        read(tmp_path, record("q", "SHAM", 0), bad, record("q", "SHAM", 2))
+    assert "\n" not in str(raised.value)
+
+
+def test_conditions_and_modes_in_any_case(tmp_path):
+    counts = read(
+        tmp_path,
+        *(record("q", c, i) for i, c in enumerate(["sham", "SHAM", "Sham ", "self", "SELF"])),
+        *(record("q", c, i) for i, c in enumerate(["phase", "PHASE", "Destroy"])),
+    )
+    assert [cell(counts, arm)[1] for arm in w.ARMS] == [2, 3, 3]
+
+
+def test_the_same_replay_in_two_spellings_of_a_condition_is_a_duplicate(tmp_path):
+    counts = read(tmp_path, record("q", "sham"), record("q", "SHAM"))
+    assert cell(counts) == [0, 1, 0]
+    assert counts.ledger.to_dict() == {"read": 2, "used": 1, "left_out": {"duplicate": 1}}
+    assert "1 records repeat another" in counts.ledger.notes[0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"answer": "B", "flip": 1}, {"video_id": None}, {"flip": None, "valid": False}],
+)
+def test_two_different_records_for_one_replay_are_refused_with_both_places(tmp_path, other):
+    different = record("q", "sham", 3) | other
+    message = (
+        r"log\.jsonl line 4: question 'q', sham, repetition 3, attempt 0 differs from the record"
+        r" of the same replay at .*log\.jsonl line 1: keep one; .*pool_runs=True"
+    )
+    with pytest.raises(RecordError, match=message):
+        read(
+            tmp_path, record("q", "SHAM", 3), record("q", "SHAM", 2), record("q", "SHAM", 3),
+            different,
+        )  # fmt: skip
+
+
+def test_attempts(tmp_path):
+    attempts = [
+        record("q", "SHAM", 0, None, attempt=0),
+        record("q", "SHAM", 0, "B", attempt=1),
+        record("q", "SHAM", 0, "A", attempt=2),
+        record("q", "SHAM", 1, "A", attempt=0),
+    ]
+    first = read(tmp_path, *attempts)
+    assert cell(first) == [0, 1, 1]
+    assert first.ledger.left_out == {"invalid": 1, "later attempt": 2}
+    first_valid = read(tmp_path, *attempts, attempts="first-valid")
+    assert cell(first_valid) == [1, 2, 0]
+    assert first_valid.ledger.left_out == {"earlier attempt": 1, "later attempt": 1}
+
+
+def test_questions_without_a_valid_replay_are_kept_and_unscored(tmp_path):
+    counts = read(
+        tmp_path, record("lost", "SHAM", 0, None), record("lost", "DESTROY", 0, None),
+        record("solo", "SHAM", 0), record("whole", "SHAM", 0), record("whole", "DESTROY", 0),
+    )  # fmt: skip
+    assert counts.question.tolist() == ["lost", "solo", "whole"]
+    assert counts.scored.tolist() == [False, False, True]
+    assert counts.sham_invalid.tolist() == [1, 0, 0]
+    assert counts.destroy_invalid.tolist() == [1, 0, 0]
+
+
+def test_late_columns_of_jsonl_are_not_missed(tmp_path):
+    early = [without(record("q", "SHAM", i), "valid") for i in range(150)]
+    late = record("q", "SHAM", 0, "B", attempt=1, valid=True)
+    counts = read(tmp_path, *early, late)
+    assert counts.ledger.left_out == {"later attempt": 1}
+
+
+RUNS = [
+    record("q", "SHAM", 0, "B", run="one"),
+    record("q", "DESTROY", 0, "B", run="one"),
+    record("q", "SHAM", 0, "A", run="two"),
+    record("p", "SHAM", 0, "A", run="two"),
+]
+
+
+@pytest.mark.parametrize("name", ["run", "run_id"])
+def test_runs_are_read_apart_and_pooled_on_request(tmp_path, name):
+    records = [without(r, "run") | {name: r["run"]} for r in RUNS]
+    with pytest.raises(InputError, match=r"hold 2 runs \('one', 'two'\): name one with run="):
+        read(tmp_path, *records)
+    one = read(tmp_path, *records, run="one")
+    assert one.question.tolist() == ["q"]
+    assert one.ledger.to_dict() == {"read": 4, "used": 2, "left_out": {"other run": 2}}
+    assert "read run 'one', one of 2" in one.ledger.notes
+    pooled = read(tmp_path, *records, pool_runs=True)
+    assert pooled.question.tolist() == ["p", "q"]
+    assert pooled.sham_flips.tolist() == [0, 1]
+    assert pooled.sham_replays.tolist() == [1, 2]
+    assert "pooled 2 runs: 'one', 'two'" in pooled.ledger.notes
+    with pytest.raises(InputError, match="unknown run 'three': the known ones are one, two"):
+        read(tmp_path, *records, run="three")
+
+
+def test_records_of_another_run_are_not_looked_at(tmp_path):
+    other = record("q", "NOISE", 0, run="two")
+    assert read(tmp_path, RUNS[0], other, run="one").ledger.used == 1
+    with pytest.raises(RecordError, match="line 2: unknown condition 'NOISE'"):
+        read(tmp_path, RUNS[0], other, run="two")
+
+
+def test_sources_without_run_ids_are_runs_when_pooled(tmp_path):
+    a = w.write_jsonl(tmp_path / "a.jsonl", [record("q", "SHAM", 0, "B")])
+    b = w.write_jsonl(tmp_path / "b.jsonl", [record("q", "SHAM", 0, "A")])
+    with pytest.raises(RecordError, match=r"b\.jsonl line 1: .*at .*a\.jsonl line 1"):
+        read_replays([a, b])
+    assert cell(read_replays([a, b], pool_runs=True)) == [1, 2, 0]
+    frames = [pandas.read_json(path, lines=True) for path in (a, b)]
+    assert cell(read_replays(frames, pool_runs=True)) == [1, 2, 0]
+
+
+def test_a_question_in_two_videos_is_refused_with_both_places(tmp_path):
+    message = (
+        r"log\.jsonl line 3: question 'q' is in video 'v2', and in 'v1' at .*line 1: a question"
+    )
+    with pytest.raises(RecordError, match=message):
+        read(
+            tmp_path, record("q", "SHAM", 0), record("p", "SHAM", 0),
+            record("q", "DESTROY", 0, video_id="v2"),
+        )  # fmt: skip

@@ -1,0 +1,125 @@
+import json
+from pathlib import Path
+
+import log_writers as w
+import pytest
+from log_writers import record, without
+
+from carve_stats.errors import InputError, RecordError
+from carve_stats.logs.reader import read_replays
+
+# A small tree of the reference layout with what goes wrong in real ones, and its counts
+# (from the project's published figures and cases).
+CASES = Path(__file__).parents[1] / "data" / "carve_tree"
+EXPECTED = json.loads((CASES / "expected.json").read_text())
+
+
+@pytest.mark.parametrize("source", [CASES, CASES / "results"])
+def test_the_case_tree_reads_as_expected(source):
+    counts = read_replays(source, videos=CASES / "videos.csv")
+    read = {q: {arm: cell[:2] for arm, cell in arms.items()}
+            for q, arms in w.as_counted(counts).items()}  # fmt: skip
+    assert read == EXPECTED["counts"]
+    assert int(counts.scored.sum()) == EXPECTED["scored"]
+    assert counts.question[~counts.scored].tolist() == EXPECTED["unscored"]
+    lines = (CASES / "videos.csv").read_text().split()[1:]
+    clusters = dict(line.rsplit(",", 1) for line in lines)
+    assert dict(zip(counts.question, counts.cluster, strict=True)) == clusters
+    assert counts.ledger.read == sum(1 for _ in (CASES / "results").rglob("*.json"))
+    assert counts.ledger.left_out == {"invalid": 2}
+
+
+TREE = [record("a/b", "SHAM", 0, "B"), record("a/b", "SHAM", 1), record("a/b", "DESTROY", 0, "C")]
+
+
+def path_of(root, r):
+    return root / r["question_id"].replace("/", "_") / r["condition"] / f"{r['repetition']}.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"question_id": "a/b", "flip', "not JSON"),
+        ("", "not JSON"),
+        ("[1]", "not a JSON object"),
+        (json.dumps(without(TREE[1], "question_id")), "there is no question_id"),
+        (json.dumps(TREE[1] | {"question_id": "a_c"}), "question_id='a_c' is not the question of"),
+        (json.dumps(TREE[1] | {"question_id": "a_b"}), "question 'a_b' is in one folder with 'a/b"),
+        (
+            json.dumps(TREE[1] | {"condition": "DESTROY"}),
+            "condition='DESTROY' is not the condition",
+        ),
+        (json.dumps(TREE[1] | {"condition": "NOISE"}), "unknown condition 'NOISE': the known ones"),
+        (json.dumps(TREE[1] | {"mode": "phase"}), "mode='phase' is not the condition of its"),
+        (json.dumps(TREE[1] | {"repetition": 0}), "repetition=0 is not the one that the file is"),
+        (json.dumps(TREE[1] | {"flip": 1}), "flip=1 disagrees with answer=A"),
+    ],
+)
+def test_a_file_that_is_wrong_is_named(tmp_path, text, message):
+    w.write_tree(tmp_path, TREE)
+    path_of(tmp_path, TREE[1]).write_text(text)
+    with pytest.raises(RecordError, match=rf"SHAM/1\.json: {message}") as raised:
+        read_replays(tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+def test_ids_that_share_a_folder_in_different_conditions_are_kept_apart(tmp_path):
+    w.write_tree(tmp_path, [record("a/b", "SHAM", 0, "B"), record("a_b", "DESTROY", 0, "B")])
+    counts = read_replays(tmp_path)
+    assert counts.question.tolist() == ["a/b", "a_b"]
+    assert counts.sham_replays.tolist() == [1, 0]
+    assert counts.destroy_replays.tolist() == [0, 1]
+
+
+def test_the_path_gives_what_the_record_leaves_out(tmp_path):
+    w.write_tree(tmp_path, TREE)
+    for r in TREE:
+        path_of(tmp_path, r).write_text(json.dumps(without(r, "condition", "repetition")))
+    assert w.as_counted(read_replays(tmp_path)) == w.count_slowly(TREE)
+
+
+def test_python_writes_nan_and_large_records(tmp_path):
+    w.write_tree(tmp_path, TREE, mask_seconds=float("nan"), captions={"0": "x" * 200_000})
+    assert w.as_counted(read_replays(tmp_path)) == w.count_slowly(TREE)
+
+
+def test_an_unknown_condition_folder_is_refused(tmp_path):
+    w.write_tree(tmp_path, [*TREE, record("a/b", "NOISE", 0)])
+    with pytest.raises(InputError, match=r"a_b/NOISE: unknown condition 'NOISE': the known ones"):
+        read_replays(tmp_path)
+
+
+def test_other_files_are_noted_and_hidden_ones_passed_over(tmp_path):
+    w.write_tree(tmp_path, TREE)
+    for name in ("a_b/SHAM/1.json.tmp", "a_b/SHAM/.2.json", "notes.txt", ".git/SHAM/0.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{")
+    counts = read_replays(tmp_path)
+    assert counts.ledger.used == 3
+    assert f"{tmp_path}: 2 files are not <repetition>.json, and no records" in counts.ledger.notes
+
+
+def test_a_tree_without_records_is_refused(tmp_path):
+    (tmp_path / "q" / "SHAM").mkdir(parents=True)
+    with pytest.raises(InputError, match="no records: expected <question>/<CONDITION>/<rep"):
+        read_replays(tmp_path)
+
+
+def test_fields_can_have_other_names(tmp_path):
+    w.write_tree(tmp_path, TREE)
+    for r in TREE:
+        renamed = without(r, "flip", "question_id") | {"flipped": r["flip"], "qid": "a/b"}
+        path_of(tmp_path, r).write_text(json.dumps(renamed))
+    counts = read_replays(tmp_path, columns={"flip": "flipped", "question_id": "qid"})
+    assert w.as_counted(counts) == w.count_slowly(TREE)
+    with pytest.raises(InputError, match="two of them are named 'flip'"):
+        read_replays(tmp_path, columns={"answer": "flip"})
+
+
+def test_two_trees_are_two_runs_when_pooled(tmp_path):
+    trees = [w.write_tree(tmp_path / n, TREE, completed_at=i) for i, n in enumerate("ab")]
+    pooled = read_replays(trees, pool_runs=True)
+    assert pooled.sham_replays.tolist() == [4]
+    other = w.write_tree(tmp_path / "c", [TREE[0] | {"answer": "A", "flip": 0}])
+    with pytest.raises(RecordError, match=r"c/a_b/SHAM/0\.json: .* at .*a/a_b/SHAM/0\.json: keep"):
+        read_replays([trees[0], other])

@@ -1,0 +1,85 @@
+"""Naming an agent: files of the folder, and callables of the user's own."""
+
+import sys
+
+import pytest
+
+from carve_stats.errors import InputError
+from carve_stats.replay.agents import agent_names, load_agent
+
+MODULE = """
+def answer(request):
+    return "A"
+
+class Agent:
+    def __init__(self, *, temperature=1.0):
+        self.temperature = temperature
+    def __call__(self, request):
+        return "A"
+    class Inner:
+        answer = staticmethod(answer)
+
+def make(*, letter):
+    if letter == "?":
+        raise ValueError("no\\nsuch letter")
+    return lambda request: letter
+
+number = 3
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a module, as the current directory and not on the path."""
+    (tmp_path / "my_agent_module.py").write_text(MODULE)
+    (tmp_path / "broken_agent_module.py").write_text("import no_such_package_at_all")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    yield tmp_path
+    for name in ("my_agent_module", "broken_agent_module"):
+        sys.modules.pop(name, None)
+
+
+def test_a_function_is_the_agent(here):
+    assert load_agent("python:my_agent_module:answer")(None) == "A"
+    assert load_agent("python:my_agent_module:Agent.Inner.answer")(None) == "A"
+
+
+def test_a_class_is_made_with_its_options(here):
+    assert load_agent("python:my_agent_module:Agent").temperature == 1.0
+    assert load_agent("python:my_agent_module:Agent", temperature=0.5).temperature == 0.5
+
+
+def test_a_function_with_options_makes_the_agent(here):
+    assert load_agent("python:my_agent_module:make", letter="C")(None) == "C"
+
+
+BAD = [
+    ("python:my_agent_modul:answer", {}, "cannot import 'my_agent_modul': ModuleNotFoundError"),
+    ("python:broken_agent_module:x", {}, "No module named 'no_such_package_at_all'"),
+    ("python:my_agent_module:anwser", {}, "unknown name 'anwser'.*did you mean 'answer'"),
+    ("python:my_agent_module:number", {}, "is int, which cannot be called"),
+    ("python:my_agent_module:number", {"a": 1}, "takes no options"),
+    ("python:my_agent_module:Agent", {"temprature": 1}, "unexpected keyword argument"),
+    ("python:my_agent_module:make", {"letter": "?"}, "ValueError: no such letter"),
+    ("python:my_agent_module", {}, "must be of the form"),
+    ("python:", {}, "must be of the form"),
+    ("sythetic", {}, "unknown agent 'sythetic'.*did you mean 'synthetic'"),
+    ("synthetic:x", {}, "unknown agent 'synthetic:x'"),
+    ("synthetic", {"p": 1}, "agent 'synthetic' has no option 'p': its options are none"),
+    ("scripted", {"scrpt": "x"}, "has no option 'scrpt': its options are script, replies"),
+    ("_models", {}, "unknown agent '_models'"),
+    (7, {}, "agent=7 must be a string"),
+]
+
+
+@pytest.mark.parametrize(("spec", "options", "message"), BAD)
+def test_what_cannot_be_loaded_is_one_clear_line(here, spec, options, message):
+    with pytest.raises(InputError, match=message) as caught:
+        load_agent(spec, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_names():
+    assert {"scripted", "synthetic"} <= set(agent_names())
+    assert "python" not in agent_names()

@@ -1,0 +1,166 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from carve_stats.counts import Ledger, ReplayCounts
+from carve_stats.errors import InputError
+
+COLUMNS = (
+    "self_flips", "self_replays", "self_invalid", "sham_flips", "sham_replays", "sham_invalid",
+    "destroy_flips", "destroy_replays", "destroy_invalid",
+)  # fmt: skip
+
+
+def three(**changes):
+    columns = {
+        "question": ["b", "a", "c"],
+        "sham_flips": [1, 0, 0],
+        "sham_replays": [3, 3, 0],
+        "destroy_flips": [2, 1, 1],
+        "destroy_replays": [3, 2, 3],
+        "cluster": ["v", "w", "v"],
+    }
+    return ReplayCounts(**(columns | changes))
+
+
+def test_rows_are_sorted_by_question():
+    counts = three()
+    assert counts.question.tolist() == ["a", "b", "c"]
+    assert counts.destroy_replays.tolist() == [2, 3, 3]
+    assert counts.cluster.tolist() == ["w", "v", "v"]
+    assert counts.cluster_codes.tolist() == [1, 0, 0]
+    assert counts.self_replays.tolist() == [0, 0, 0]
+
+
+@given(st.permutations(range(6)))
+def test_row_order_never_matters(order):
+    rows = np.array(order)
+    columns = dict(
+        question=np.array(list("abcdef")), sham_flips=np.arange(6), sham_replays=np.arange(6) + 1,
+        destroy_flips=np.arange(6)[::-1], destroy_replays=np.full(6, 6),
+        cluster=np.array(list("uvwuvw")), self_invalid=np.arange(6),
+    )  # fmt: skip
+    plain, shuffled = (
+        ReplayCounts(**columns),
+        ReplayCounts(**{n: c[rows] for n, c in columns.items()}),
+    )
+    assert shuffled.to_dict() == plain.to_dict()
+
+
+def test_scores_are_compared_on_integers():
+    counts = ReplayCounts(["a", "b"], [1, 3], [3, 10], [2, 3], [6, 10])
+    assert counts.score_numerator.tolist() == [0, 0]
+    assert counts.score.tolist() == [0, 0]
+
+
+def test_a_question_without_a_valid_replay_in_an_arm_has_no_score():
+    counts = three()
+    assert counts.scored.tolist() == [True, True, False]
+    assert np.isnan(counts.score).tolist() == [False, False, True]
+    np.testing.assert_allclose(counts.score[:2], [1 / 2 - 0, 2 / 3 - 1 / 3])
+
+
+def test_every_column_is_read_only_and_a_copy():
+    given_flips = np.array([1, 0, 0])
+    counts = three(sham_flips=given_flips)
+    given_flips[:] = 3
+    assert counts.sham_flips.tolist() == [0, 1, 0]
+    for name in ("question", "cluster", *COLUMNS):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(counts, name)[0] = getattr(counts, name)[1]
+    with pytest.raises(AttributeError):
+        counts.ledger = None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"question": ["a", "b", "a"]}, "question='a' stands in two rows"),
+        ({"question": ["a", None, "c"]}, "question=None in row 1"),
+        ({"question": np.array(["a", np.nan, "c"], object)}, "question=nan in row 1"),
+        ({"question": pd.array(["a", pd.NA, "c"])}, "question=.*in row 1"),
+        ({"question": ["a", "b", ""]}, "question='' in row 2"),
+        ({"question": [["a"], ["b"], ["c"]]}, "question has shape .*one-dimensional"),
+        ({"question": [["a"], ["b", "c"]]}, "question holds rows of unequal length"),
+        ({"cluster": ["v", "w"]}, "cluster has 2 rows and question has 3"),
+        ({"cluster": ["v", None, "w"]}, "cluster=None in row 1"),
+        ({"cluster": ["v", "", "w"]}, "cluster='' in row 1"),
+        ({"sham_flips": [1, 0]}, r"sham_flips has shape \(2,\): it must be \(3,\)"),
+        ({"sham_flips": [4, 0, 0]}, "sham_flips=4 of question 'b' must not exceed sham_replays"),
+        ({"destroy_flips": [2, -1, 1]}, "destroy_flips=-1 of question 'a' must not be negative"),
+        ({"sham_flips": [0.5, 0, 0]}, "sham_flips=0.5 of question 'b' must be a whole number"),
+        ({"sham_flips": [0, np.nan, 0]}, "sham_flips=nan of question 'a' must be a whole number"),
+        ({"sham_flips": ["one", 0, 0]}, "sham_flips holds values that are not numbers"),
+        ({"self_replays": pd.array([1, pd.NA, 1])}, "self_replays=nan of question .a. must be"),
+        ({"sham_replays": [3, 3, 2**40]}, "sham_replays=1099511627776 of question 'c' must be"),
+        ({"sham_invalid": [0, 0, -2]}, "sham_invalid=-2 of question 'c' must not be negative"),
+    ],
+)
+def test_wrong_input_is_one_line_that_names_the_place(changes, message):
+    with pytest.raises(InputError, match=message) as raised:
+        three(**changes)
+    assert "\n" not in str(raised.value)
+
+
+def test_whole_numbers_may_come_as_floats():
+    assert three(sham_flips=[1.0, 0.0, 0.0]).sham_flips.dtype == np.int64
+
+
+def test_select_keeps_rows_and_drops_the_ledger():
+    counts = three(ledger=Ledger(3, 3))
+    some = counts.select(counts.scored)
+    assert some.question.tolist() == ["a", "b"]
+    assert some.cluster.tolist() == ["w", "v"]
+    assert some.ledger is None
+    for mask in ([1, 0, 1], [True, False]):
+        with pytest.raises(InputError, match="it must be boolean, of shape"):
+            counts.select(mask)
+
+
+def test_pool_adds_replays_question_by_question():
+    a = three(sham_invalid=[0, 1, 3], ledger=Ledger(9, 7, {"invalid": 2}, ("x", "y"), ("a",)))
+    b = ReplayCounts(
+        ["c", "d"], [1, 2], [2, 2], [0, 0], [1, 1], cluster=["v", "u"], sham_invalid=[1, 0],
+        ledger=Ledger(8, 6, {"invalid": 1, "duplicate": 1}, ("y", "z"), ("b",)),
+    )  # fmt: skip
+    pooled = a.pool(b)
+    assert pooled.question.tolist() == ["a", "b", "c", "d"]
+    assert pooled.sham_flips.tolist() == [0, 1, 1, 2]
+    assert pooled.sham_replays.tolist() == [3, 3, 2, 2]
+    assert pooled.destroy_replays.tolist() == [2, 3, 4, 1]
+    assert pooled.sham_invalid.tolist() == [1, 0, 4, 0]
+    assert pooled.cluster.tolist() == ["w", "v", "v", "u"]
+    assert pooled.ledger == Ledger(
+        17, 13, {"invalid": 3, "duplicate": 1}, ("x", "y", "z"), ("a", "b")
+    )
+    assert b.pool(a).to_dict() == pooled.to_dict()
+
+
+def test_pool_refuses_clusters_that_disagree():
+    with pytest.raises(InputError, match="question='b' is in cluster 'v' in one run and in 'z'"):
+        three().pool(three(cluster=["z", "w", "v"]))
+    with pytest.raises(InputError, match="give both, or neither"):
+        three().pool(three(cluster=None))
+
+
+def test_without_clusters_there_are_no_codes():
+    counts = three(cluster=None)
+    assert counts.cluster_codes is None
+    assert counts.to_dict()["cluster"] == [None] * 3
+    assert repr(counts) == "<ReplayCounts: 3 questions, 2 scored, ? clusters>"
+
+
+def test_there_may_be_no_question_at_all():
+    counts = ReplayCounts([], [], [], [], [], cluster=[])
+    assert len(counts) == 0
+    assert counts.score.shape == (0,)
+
+
+def test_a_ledger_must_add_up():
+    assert Ledger(3, 2, {"invalid": 1}).to_dict() == {
+        "read": 3, "used": 2, "left_out": {"invalid": 1},
+    }  # fmt: skip
+    with pytest.raises(InputError, match="read=4 must equal used=2 plus left_out"):
+        Ledger(4, 2, {"invalid": 1})
