@@ -20,8 +20,9 @@ GRID = [(3, 1249, 103), (10, 1249, 103), (3, 300, 25)]
 
 
 def true_excess(population, k):
-    rates = float(np.sum(population.weights * population.p_sham)), float(
-        np.sum(population.weights * population.p_destroy)
+    rates = (
+        float(np.sum(population.weights * population.p_sham)),
+        float(np.sum(population.weights * population.p_destroy)),
     )
     return population.signs(k=k).zero - cs.FiniteReplayLaw(*rates, k=k).tie()
 

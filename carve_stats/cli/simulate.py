@@ -125,8 +125,8 @@ def _replay(population: Population, store: str, settings: dict[str, Any]) -> tup
         drawn.p_sham,
         drawn.p_destroy,
         p_self=settings["p_self"],
-        question=drawn.question,
-        cluster=drawn.cluster,
+        question=drawn.question.tolist(),
+        cluster=None if drawn.cluster is None else drawn.cluster.tolist(),
     )
     with progress_bar("replays") as progress:
         status = run_replays(

@@ -11,7 +11,39 @@ from carve_stats.errors import InputError
 from carve_stats.law._arguments import whole_number
 from carve_stats.law.finite_replay import SignShares
 
-__all__ = ["subsampled_signs"]
+__all__ = ["subsampled_flips", "subsampled_signs"]
+
+
+def subsampled_flips(k: int, to_k: int) -> NDArray[np.float64]:
+    """Distribution of the flips among replays kept at random, for every number of flips.
+
+    Parameters
+    ----------
+    k : int
+        Replays that were made in an arm.
+    to_k : int
+        Replays to keep, at least 1 and at most `k`.
+
+    Returns
+    -------
+    ndarray, shape (k + 1, to_k + 1)
+        Entry (x, j): H[x, j] = C(x, j) C(k − x, k′ − j) / C(k, k′), the hypergeometric
+        probability that j of the kept replays flipped when x of all did.
+
+    Raises
+    ------
+    InputError
+        A budget that is no whole number of at least 1, or larger than what was made.
+
+    Examples
+    --------
+    >>> subsampled_flips(3, 1)[2].round(4)
+    array([0.3333, 0.6667])
+    """
+    made, kept = _budget("k", k), _budget("to_k", to_k)
+    _refuse_more(made, kept, "k")
+    ways, subsets = _ways(made, kept)
+    return (ways / subsets).astype(float)
 
 
 def subsampled_signs(k_sham: int, k_destroy: int, to_k_sham: int, to_k_destroy: int) -> SignShares:
@@ -66,10 +98,7 @@ def subsampled_signs(k_sham: int, k_destroy: int, to_k_sham: int, to_k_destroy: 
         ("sham", kept_sham, made_sham),
         ("destroy", kept_destroy, made_destroy),
     ):
-        if kept > made:
-            raise InputError(
-                f"to_k_{arm}={kept} must not exceed k_{arm}={made}: subsampling cannot add replays"
-            )
+        _refuse_more(made, kept, f"k_{arm}")
     sham, sham_subsets = _ways(made_sham, kept_sham)
     destroy, destroy_subsets = _ways(made_destroy, kept_destroy)
     total = sham_subsets * destroy_subsets
@@ -95,6 +124,13 @@ def _budget(name: str, value: int) -> int:
     if array.ndim:
         raise InputError(f"{name} is an array: give one whole number")
     return int(array)
+
+
+def _refuse_more(made: int, kept: int, name: str) -> None:
+    if kept > made:
+        raise InputError(
+            f"to_{name}={kept} must not exceed {name}={made}: subsampling cannot add replays"
+        )
 
 
 def _ways(made: int, kept: int) -> tuple[NDArray[Any], int]:

@@ -118,6 +118,8 @@ def as_text(value: Any) -> str:
         return ""
     if value.__class__ is int:  # what json.dumps would say, in a tenth of the time
         return str(value)
+    if value.__class__ is bool:
+        return "true" if value else "false"
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -35,7 +35,7 @@ def replay_seed(
     Notes
     -----
     The first 53 bits of BLAKE2b, with a digest of 8 bytes, over the compact UTF-8 JSON of
-    ``["replay", 0, question_id, condition, repetition, attempt]``. JSON keeps the parts
+    ``["replay", run_seed, question_id, condition, repetition, attempt]``. JSON keeps the parts
     apart: no two keys have the same encoding.
 
     Examples

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 
 from carve_stats.counts import ReplayCounts
 from carve_stats.law.finite_replay import FiniteReplayLaw
+from carve_stats.law.subsampling import subsampled_flips
 
 if TYPE_CHECKING:
     from carve_stats.inference.tie_excess import TieExcess
@@ -86,23 +85,17 @@ def score_distribution(counts: ReplayCounts, excess: TieExcess) -> ScoreDistribu
         k_destroy=k_destroy,
     )
     numerators, denominator = law.lattice()
-    place = {int(numerator): i for i, numerator in enumerate(numerators)}
-    tables = Counter(
-        zip(
-            kept.sham_flips.tolist(),
-            kept.sham_replays.tolist(),
-            kept.destroy_flips.tolist(),
-            kept.destroy_replays.tolist(),
-            strict=True,
-        )
+    # The score j/k_destroy − i/k_sham over the lattice's denominator, on integers.
+    kept_flips = np.arange(k_destroy + 1) * k_sham - np.arange(k_sham + 1)[:, None] * k_destroy
+    place = np.searchsorted(numerators, kept_flips * denominator // (k_sham * k_destroy))
+    columns = np.stack(
+        [kept.sham_flips, kept.sham_replays, kept.destroy_flips, kept.destroy_replays], axis=1
     )
-    total = np.zeros(len(place))
-    for (x, m, y, n), times in sorted(tables.items()):
-        for i, sham in _subsamples(x, m, k_sham):
-            for j, destroy in _subsamples(y, n, k_destroy):
-                # The score j/k_destroy − i/k_sham over the lattice's denominator, on integers.
-                numerator = (j * k_sham - i * k_destroy) * denominator // (k_sham * k_destroy)
-                total[place[numerator]] += times * sham * destroy
+    total = np.zeros(numerators.size)
+    for (x, m, y, n), times in zip(*np.unique(columns, axis=0, return_counts=True), strict=True):
+        sham = subsampled_flips(int(m), k_sham)[x]
+        destroy = subsampled_flips(int(n), k_destroy)[y]
+        np.add.at(total, place, times * np.outer(sham, destroy))
     more = (kept.sham_replays > k_sham) | (kept.destroy_replays > k_destroy)
     return ScoreDistribution(
         k_sham=k_sham,
@@ -115,9 +108,3 @@ def score_distribution(counts: ReplayCounts, excess: TieExcess) -> ScoreDistribu
         left_out=int(counts.scored.sum()) - len(kept),
     )
 
-
-def _subsamples(flips: int, replays: int, k: int) -> list[tuple[int, float]]:
-    """The possible flips among k of the replays, each with its probability."""
-    possible = range(max(0, k - (replays - flips)), min(k, flips) + 1)
-    ways = comb(replays, k)
-    return [(j, comb(flips, j) * comb(replays - flips, k - j) / ways) for j in possible]

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import relative_error
 from oracles import subsampled_signs as enumerated
+from scipy.stats import hypergeom
 
 from carve_stats.errors import InputError
 from carve_stats.law.finite_replay import FiniteReplayLaw
-from carve_stats.law.subsampling import subsampled_signs
+from carve_stats.law.subsampling import subsampled_flips, subsampled_signs
 
 
 def test_reference_value():
@@ -28,6 +29,17 @@ def test_every_table(budget):
         for y in range(budget[1] + 1):
             exact = enumerated(x, y, *budget)
             assert [float(s[x, y]) for s in shares] == [float(e) for e in exact]
+
+
+@pytest.mark.parametrize(("k", "to_k"), [(1, 1), (5, 2), (10, 3), (40, 20)])
+def test_flips_are_hypergeometric(k, to_k):
+    table = subsampled_flips(k, to_k)
+    for x in range(k + 1):
+        np.testing.assert_allclose(
+            table[x], hypergeom.pmf(np.arange(to_k + 1), k, x, to_k), rtol=1e-12
+        )
+    with pytest.raises(InputError, match=f"to_k={k + 1} must not exceed k={k}"):
+        subsampled_flips(k, k + 1)
 
 
 def test_nothing_left_out_is_the_table_itself():

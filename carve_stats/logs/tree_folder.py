@@ -1,0 +1,170 @@
+"""One condition's folder of the reference layout: its records, each checked against its path."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from carve_stats.errors import RecordError, unknown_name
+from carve_stats.logs.records import ARMS
+from carve_stats.logs.scan import as_text
+
+__all__ = ["RecordDecoder", "arm_of", "read_folder"]
+
+_UNSET = msgspec.UNSET
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+_SIZE = 1 << 14  # bytes read at once: one call for nearly every record
+
+
+def arm_of(name: str) -> int | None:
+    """The arm that a folder of this name is for, if it is for one."""
+    return ARMS.get(name.strip().lower())
+
+
+class RecordDecoder:
+    """Decodes the fields of a record that are asked for, and no others.
+
+    Parameters
+    ----------
+    names : mapping of str to str
+        Our names of the fields to theirs; `question_id`, `condition` and `repetition` must be
+        among them.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = dict(names)
+        fields = [(ours, Any, _UNSET) for ours in self.names]
+        self._type = msgspec.defstruct("Record", fields, rename=self.names, gc=False)
+        self._decode = msgspec.json.Decoder(self._type).decode
+
+    def decode(self, data: bytes, path: str) -> Any:
+        """A record whose missing fields are ``msgspec.UNSET``."""
+        try:
+            return self._decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass  # perhaps only a NaN, which Python's json writes
+        try:
+            record = json.loads(data.decode("utf-8-sig"))
+        except ValueError as error:
+            raise RecordError(
+                f"{path}: not JSON ({error}): the file is damaged; take it out, or replay it again"
+            ) from None
+        if not isinstance(record, dict):
+            raise RecordError(f"{path}: not a JSON object: a record has named values")
+        return self._type(**{o: record.get(t, _UNSET) for o, t in self.names.items()})
+
+
+def read_folder(question: str, folder: str, decoder: RecordDecoder) -> Iterator[tuple[str, Any]]:
+    """Read the records of one question and condition.
+
+    Parameters
+    ----------
+    question : str
+        The name of the question's folder.
+    folder : str
+        The path of the condition's folder in it.
+    decoder : RecordDecoder
+        What decodes a record.
+
+    Yields
+    ------
+    tuple of str and record
+        The path of a file and its record, condition and repetition filled in from the path; in
+        the place of the record None, where the file is not a ``.json`` file.
+
+    Raises
+    ------
+    RecordError
+        A file that holds no record, or one of another path, or of another question than the
+        files before it.
+    """
+    condition = os.path.basename(folder)
+    first: str | None = None
+    checked: tuple[Any, ...] = ()
+    for name, data in _read_files(folder):
+        path = f"{folder}/{name}"
+        if not name.endswith(".json"):
+            yield path, None
+            continue
+        record = decoder.decode(data, path)
+        said = (record.question_id, record.condition, getattr(record, "mode", None))
+        if said != checked:  # the records of a folder say the same, so one check does for them all
+            _check_question(record, question, path)
+            _check_condition(record, condition, path)
+            checked = said
+        if record.question_id != first:
+            if first is not None:
+                raise RecordError(
+                    f"{path}: question {record.question_id!r} is in one folder with {first!r}:"
+                    " with / as _ they have the same path and overwrite each other; keep them in"
+                    " separate trees, or in one JSONL file"
+                )
+            first = record.question_id
+        record.condition = condition
+        if name != f"{record.repetition}.json":
+            _check_repetition(record, name.removesuffix(".json"), path)
+        yield path, record
+
+
+def _check_question(record: Any, folder: str, path: str) -> None:
+    question = record.question_id
+    if question is _UNSET or question is None or question == "":
+        raise RecordError(f"{path}: there is no question_id: every record needs one")
+    if as_text(question).replace("/", "_") != folder:
+        raise RecordError(
+            f"{path}: question_id={question!r} is not the question of its folder: move the file,"
+            " or mend the record"
+        )
+
+
+def _check_condition(record: Any, folder: str, path: str) -> None:
+    if record.condition is not _UNSET and record.condition is not None:
+        if arm_of(as_text(record.condition)) is None:
+            raise RecordError(f"{path}: {unknown_name('condition', record.condition, ARMS)}")
+    for field in ("condition", "mode"):
+        value = getattr(record, field, None)
+        arm = arm_of(value) if isinstance(value, str) else None
+        if arm is not None and arm != arm_of(folder):
+            raise RecordError(
+                f"{path}: {field}={value!r} is not the condition of its folder: move the file, or"
+                " mend the record"
+            )
+
+
+def _check_repetition(record: Any, stem: str, path: str) -> None:
+    if not stem.isdecimal():
+        return  # the file has a name of its own: what the record says counts
+    if record.repetition is _UNSET or record.repetition is None:
+        record.repetition = int(stem)
+    elif record.repetition != int(stem) and record.repetition != stem:
+        raise RecordError(
+            f"{path}: repetition={as_text(record.repetition)} is not the one that the file is named"
+            " for: rename the file, or mend the record"
+        )
+
+
+def _read_files(folder: str) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the files of a folder, in the order of their names."""
+    relative = os.open in os.supports_dir_fd
+    # Opening a file relative to its folder spares the kernel the walk down the path.
+    where = os.open(folder, os.O_RDONLY) if relative else None
+    try:
+        for name in sorted(os.listdir(folder)):
+            if name.startswith("."):
+                continue
+            file = os.open(name if relative else f"{folder}/{name}", _FLAGS, dir_fd=where)
+            try:
+                data = os.read(file, _SIZE)
+                if len(data) == _SIZE:
+                    while more := os.read(file, 64 * _SIZE):
+                        data += more
+            finally:
+                os.close(file)
+            yield name, data
+    finally:
+        if where is not None:
+            os.close(where)
