@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import Any
 
 from carve_stats.errors import RecordError, unknown_name
@@ -59,7 +60,8 @@ def tally_records(
     One pass folds the records into rows of ``arms``, with the set of repetitions as bits of
     a whole number. Where a set has fewer members than there are records, or a repetition does
     not fit into it, the records of that row are read again, one by one, to find duplicates
-    and further attempts. Logs without any are therefore read once and never sorted.
+    and further attempts. Logs without any are therefore read once and never sorted. Videos are
+    compared by their hashes of 64 bits, which take less memory than their texts.
     """
     connection.create_function("fold_text", fold_text, ["VARCHAR"], "VARCHAR")
 
@@ -144,7 +146,10 @@ def _refuse_problem(connection: Any, scans: Sequence[Scan], rows: str) -> None:
         f"SELECT scan, row, problem, {', '.join(f'{c}_text' for c in SHOWN)} FROM {rows}"
         " AND problem IS NOT NULL ORDER BY scan, row LIMIT 1"
     ).fetchall()[0]
-    shown = {c: "null" if t is None else t for c, t in zip(SHOWN, texts, strict=True)}
+    shown = {
+        column: "null" if text is None else shorten(text, 60, placeholder=" …")
+        for column, text in zip(SHOWN, texts, strict=True)
+    }
     text = PROBLEMS[problem].format(**shown)
     if text == "condition":
         text = unknown_name("condition", shown["condition"], ARMS)

@@ -56,7 +56,7 @@ def _root(source: Path) -> Path | None:
     """The folder of the questions: the source, or ``results`` in it."""
     for root in (source, source / "results"):
         if root.is_dir() and any(
-            arm.name.strip().lower() in ARMS
+            arm_of(arm.name) is not None
             for question in _folders(root)
             for arm in _folders(question)
         ):
@@ -78,19 +78,21 @@ def _scan(connection: Any, source: Path, mapping: Mapping[str, str]) -> Scan:
     paths: list[str] = []
     other_files = sum(entry.is_file() for entry in os.scandir(root))
     for question, folder in _arm_folders(root):
-        for path, record in read_folder(question, folder, decoder):
-            if record is None:
-                other_files += 1
-            else:
-                records.append(record)
-                paths.append(path)
+        in_folder = read_folder(question, folder, decoder)
+        paths += in_folder[0]
+        records += in_folder[1]
+        other_files += in_folder[2]
     if not records:
         raise InputError(f"{source}: no records: expected <question>/<CONDITION>/<repetition>.json")
-    columns = {}
-    for ours in decoder.names:
-        values = list(map(attrgetter(ours), records))
-        if set(map(type, values)) != {msgspec.UnsetType}:
-            columns[ours] = [v if v.__class__ is str else _text(v) for v in values]
+    columns: dict[str, list[str]] = {}
+    for ours in (*RECORD_COLUMNS, "run_id"):
+        if ours in decoder.names:
+            values = list(map(attrgetter(ours), records))
+            types = set(map(type, values))
+            if types == {int}:
+                columns[ours] = list(map(str, values))
+            elif types != {msgspec.UnsetType}:
+                columns[ours] = [v if v.__class__ is str else _text(v) for v in values]
     theirs = [decoder.names[ours] for ours in columns]
     name_columns(theirs, mapping, form="records", place=str(source))
     if "run_id" in columns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -31,12 +31,11 @@ class RecordDecoder:
     Parameters
     ----------
     names : mapping of str to str
-        Our names of the fields to theirs; `question_id`, `condition` and `repetition` must be
-        among them.
+        Our names of the fields to theirs. A record also has the attribute `mode`.
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        self.names = dict(names)
+        self.names = {"mode": ""} | dict(names)  # unset, where it is not asked for
         fields = [(ours, Any, _UNSET) for ours in self.names]
         self._type = msgspec.defstruct("Record", fields, rename=self.names, gc=False)
         self._decode = msgspec.json.Decoder(self._type).decode
@@ -58,7 +57,9 @@ class RecordDecoder:
         return self._type(**{o: record.get(t, _UNSET) for o, t in self.names.items()})
 
 
-def read_folder(question: str, folder: str, decoder: RecordDecoder) -> Iterator[tuple[str, Any]]:
+def read_folder(
+    question: str, folder: str, decoder: RecordDecoder
+) -> tuple[list[str], list[Any], int]:
     """Read the records of one question and condition.
 
     Parameters
@@ -70,11 +71,14 @@ def read_folder(question: str, folder: str, decoder: RecordDecoder) -> Iterator[
     decoder : RecordDecoder
         What decodes a record.
 
-    Yields
-    ------
-    tuple of str and record
-        The path of a file and its record, condition and repetition filled in from the path; in
-        the place of the record None, where the file is not a ``.json`` file.
+    Returns
+    -------
+    paths : list of str
+        Of the files that hold records, in the order of their names.
+    records : list
+        Their records, condition and repetition filled in from the path.
+    other_files : int
+        How many files are not ``.json`` files.
 
     Raises
     ------
@@ -83,31 +87,37 @@ def read_folder(question: str, folder: str, decoder: RecordDecoder) -> Iterator[
         files before it.
     """
     condition = os.path.basename(folder)
-    first: str | None = None
-    checked: tuple[Any, ...] = ()
-    for name, data in _read_files(folder):
+    files, other_files = _read_files(folder)
+    paths: list[str] = []
+    records: list[Any] = []
+    question_id: Any = _UNSET
+    said: Any = _UNSET
+    mode: Any = _UNSET
+    for name, data in files:
         path = f"{folder}/{name}"
-        if not name.endswith(".json"):
-            yield path, None
-            continue
         record = decoder.decode(data, path)
-        said = (record.question_id, record.condition, getattr(record, "mode", None))
-        if said != checked:  # the records of a folder say the same, so one check does for them all
+        # The records of a folder say the same of themselves: what the first says is checked.
+        if (
+            record.question_id != question_id
+            or record.condition != said
+            or record.mode != mode
+            or not records
+        ):
             _check_question(record, question, path)
             _check_condition(record, condition, path)
-            checked = said
-        if record.question_id != first:
-            if first is not None:
+            if records and record.question_id != question_id:
                 raise RecordError(
-                    f"{path}: question {record.question_id!r} is in one folder with {first!r}:"
-                    " with / as _ they have the same path and overwrite each other; keep them in"
-                    " separate trees, or in one JSONL file"
+                    f"{path}: question {record.question_id!r} is in one folder with"
+                    f" {question_id!r}: with / as _ they have the same path and overwrite each"
+                    " other; keep them in separate trees, or in one JSONL file"
                 )
-            first = record.question_id
+            question_id, said, mode = record.question_id, record.condition, record.mode
         record.condition = condition
         if name != f"{record.repetition}.json":
             _check_repetition(record, name.removesuffix(".json"), path)
-        yield path, record
+        paths.append(path)
+        records.append(record)
+    return paths, records, other_files
 
 
 def _check_question(record: Any, folder: str, path: str) -> None:
@@ -122,11 +132,11 @@ def _check_question(record: Any, folder: str, path: str) -> None:
 
 
 def _check_condition(record: Any, folder: str, path: str) -> None:
-    if record.condition is not _UNSET and record.condition is not None:
-        if arm_of(as_text(record.condition)) is None:
-            raise RecordError(f"{path}: {unknown_name('condition', record.condition, ARMS)}")
+    said = record.condition
+    if said is not _UNSET and said is not None and arm_of(as_text(said)) is None:
+        raise RecordError(f"{path}: {unknown_name('condition', said, ARMS)}")
     for field in ("condition", "mode"):
-        value = getattr(record, field, None)
+        value = getattr(record, field)
         arm = arm_of(value) if isinstance(value, str) else None
         if arm is not None and arm != arm_of(folder):
             raise RecordError(
@@ -147,15 +157,16 @@ def _check_repetition(record: Any, stem: str, path: str) -> None:
         )
 
 
-def _read_files(folder: str) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of the files of a folder, in the order of their names."""
+def _read_files(folder: str) -> tuple[list[tuple[str, bytes]], int]:
+    """Names and contents of the ``.json`` files of a folder, and how many others there are."""
+    names = [name for name in sorted(os.listdir(folder)) if not name.startswith(".")]
+    json_names = [name for name in names if name.endswith(".json")]
     relative = os.open in os.supports_dir_fd
     # Opening a file relative to its folder spares the kernel the walk down the path.
     where = os.open(folder, os.O_RDONLY) if relative else None
+    files = []
     try:
-        for name in sorted(os.listdir(folder)):
-            if name.startswith("."):
-                continue
+        for name in json_names:
             file = os.open(name if relative else f"{folder}/{name}", _FLAGS, dir_fd=where)
             try:
                 data = os.read(file, _SIZE)
@@ -164,7 +175,8 @@ def _read_files(folder: str) -> Iterator[tuple[str, bytes]]:
                         data += more
             finally:
                 os.close(file)
-            yield name, data
+            files.append((name, data))
     finally:
         if where is not None:
             os.close(where)
+    return files, len(names) - len(json_names)

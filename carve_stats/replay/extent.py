@@ -139,6 +139,7 @@ class Extent:
                 self.files += 1
                 self._add(k, questions, new)
             else:  # another process was faster
+                self.catch_up(directory)
                 self.check(trajectories, str(directory.parent))
 
     def planned(self) -> int:

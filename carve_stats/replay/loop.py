@@ -192,6 +192,8 @@ class _Crew:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._failures: list[BaseException] = []
+        self._working = 0
+        self._finished = threading.Event()
 
     def work(self, workers: int) -> None:
         if self._progress is not None:
@@ -201,15 +203,16 @@ class _Crew:
             threading.Thread(target=self._take_questions, name=f"replay-{i}", daemon=True)
             for i in range(min(workers, len(self._jobs)))
         ]
+        self._working = len(threads)
         for thread in threads:
             thread.start()
+        # Not Thread.join: an interrupted one takes the thread to have ended (in 3.11).
         try:
-            for thread in threads:
-                thread.join()
+            if threads:
+                self._finished.wait()
         except KeyboardInterrupt:
             self._stop.set()
-            for thread in threads:
-                thread.join()
+            self._finished.wait()
             raise
         if self._failures:
             raise self._failures[0]
@@ -230,6 +233,11 @@ class _Crew:
         except BaseException as error:
             self._failures.append(error)
             self._stop.set()
+        finally:
+            with self._lock:
+                self._working -= 1
+                if self._working == 0:
+                    self._finished.set()
 
     def _count(self) -> None:
         if self._progress is not None:

@@ -108,7 +108,11 @@ class ReplayReply:
 
 
 class Agent(Protocol):
-    """Anything that can be called with a request; a coroutine function works as well."""
+    """Anything that can be called with a request; a coroutine function works as well.
+
+    A `ConnectionError` or `TimeoutError` that it raises is recorded as a failed replay; any
+    other exception stops the run. With several workers it is called from several threads.
+    """
 
     def __call__(
         self, request: ReplayRequest, /
@@ -121,7 +125,8 @@ class Agent(Protocol):
 class Rendering(Protocol):
     """An agent that captions its evidence first, and answers from the captions.
 
-    SELF keeps the frozen text; SHAM and DESTROY render each item anew from its frames.
+    SELF keeps the frozen text; SHAM and DESTROY render each item anew from its frames, and do
+    not see the frozen text. An agent without it must not have texts beside frames.
     """
 
     def render(self, evidence: Evidence, *, seed: int) -> str:

@@ -41,7 +41,8 @@ class Replay:
     repetition, attempt : int
         Both from 0; a later attempt repeats a repetition whose answer did not parse.
     text : str
-        The raw reply, so that flips can be derived again with another parser.
+        The raw reply, so that flips can be derived again with another parser; what went wrong,
+        after a mark that parsers know, where the agent could not be reached.
     answer, reference_answer : str or None
         The parsed and the frozen answer; `answer` is None unless `status` is ``ok``.
     status, rule : str

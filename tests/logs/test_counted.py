@@ -127,6 +127,8 @@ def test_the_compact_form(tmp_path, name):
     ("changed", "message"),
     [
         ({"sham_flips": 2}, r"sham_flips=2 must be a list .* give sham_replays too"),
+        ({"sham_flips": "many"}, r"sham_flips=many must be a list"),
+        ({"delta": "half"}, r"delta=half disagrees with its flips"),
         ({"delta": 0.4}, r"delta=0.4 disagrees with its flips, whose rates differ by 0.5000"),
         ({"sham_flips": [None]}, r"delta=0.5 disagrees with its flips, .* undefined"),
         ({"sham_flips": [3]}, "delta=0.5 disagrees"),

@@ -176,6 +176,8 @@ def test_a_folder_of_several_kinds_is_refused(tmp_path):
         (lambda d: _touch(d / "log.jsonl"), "log.jsonl: no records"),
         (lambda d: _touch(d / "log.csv"), "log.csv: the file is empty"),
         (lambda d: _touch(d / "log.json"), "log.json: not JSON"),
+        (lambda d: _write(d / "log.json", "[]"), "log.json: no records"),
+        (lambda d: _write(d / "log.json", "[{}, 3]"), "log.json record 2: not a JSON object"),
         (lambda d: _touch(d / "log.parquet"), "log.parquet: cannot be read: .*too small"),
         (lambda d: pandas.DataFrame(RECORDS).head(0), "data frame: no records"),
         (lambda d: w.write_csv(d / "head.csv", []), "head.csv: no records"),
@@ -189,6 +191,11 @@ def test_what_is_no_log_is_refused_in_one_line(tmp_path, make, message):
     with pytest.raises(InputError, match=message) as raised:
         read_replays(make(tmp_path))
     assert "\n" not in str(raised.value)
+
+
+def _write(path, text):
+    path.write_text(text)
+    return path
 
 
 def _touch(path):

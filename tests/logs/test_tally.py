@@ -91,7 +91,11 @@ def test_a_frozen_answer_that_is_none_leaves_the_record_out(tmp_path, fields):
         ({"flip": "yes"}, "flip=yes must be"),
         ({"valid": "ok"}, "valid=ok must be true, false or null"),
         ({"flip": 0}, "flip=0 disagrees with answer=B and reference_answer=A"),
-        ({"answer": "a ", "flip": 1}, "flip=1 disagrees with answer=a  and"),
+        ({"answer": "a ", "flip": 1}, "flip=1 disagrees with answer=a and"),
+        (
+            {"answer": "two\nlines " + "x" * 80, "flip": 0, "reference_answer": "A"},
+            "flip=0 disagrees with answer=two lines … and reference_answer=A",
+        ),
         ({"flip": None, "valid": True}, "valid is true and flip is null"),
         ({"answer": None, "flip": 1, "valid": None}, "flip=1 without an answer"),
     ],
@@ -101,6 +105,27 @@ def test_a_record_that_is_wrong_is_refused_with_its_place(tmp_path, fields, mess
     with pytest.raises(RecordError, match=rf"log\.jsonl line 2: {message}") as raised:
         read(tmp_path, record("q", "SHAM", 0), bad, record("q", "SHAM", 2))
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int64", "uint16", "Int64", "float64", "bool", "object"])
+def test_columns_of_numbers_say_what_texts_say(kind):
+    log = pandas.DataFrame([record("q", "SHAM", i, "AB"[i]) for i in range(2)])
+    log["flip"] = log["flip"].astype(kind)
+    log["valid"] = log["valid"].astype(kind)
+    if kind != "bool":
+        log["repetition"] = log["repetition"].astype(kind)
+    assert cell(read_replays(log)) == [1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [({"flip": 2}, "flip=2 must be"), ({"repetition": -1}, "repetition=-1 must be"),
+     ({"repetition": 2**40}, "repetition=1099511627776 must be"), ({"valid": 3}, "valid=3 must")],
+)  # fmt: skip
+def test_numbers_out_of_range_are_refused(changed, message):
+    log = pandas.DataFrame([record("q", "SHAM", 0, valid=1), record("q", valid=1) | changed])
+    with pytest.raises(RecordError, match=rf"data frame record 2: {message}"):
+        read_replays(log.astype(dict.fromkeys(changed, "int64")))
 
 
 def test_conditions_and_modes_in_any_case(tmp_path):

@@ -116,6 +116,24 @@ def test_fields_can_have_other_names(tmp_path):
         read_replays(tmp_path, columns={"answer": "flip"})
 
 
+def test_files_may_have_names_of_their_own_and_records_a_run(tmp_path):
+    folder = tmp_path / "q" / "SHAM"
+    folder.mkdir(parents=True)
+    for i in range(2):
+        (folder / f"rep_{i}.json").write_text(json.dumps(record("q", "SHAM", i, run_id=f"r{i}")))
+    assert read_replays(tmp_path, run="r1").ledger.left_out == {"other run": 1}
+
+
+def test_the_condition_may_be_taken_from_the_mode(tmp_path):
+    w.write_tree(tmp_path, TREE)
+    for r in TREE:
+        mode = {"SHAM": "sham", "DESTROY": "phase"}[r["condition"]]
+        path_of(tmp_path, r).write_text(json.dumps(r | {"condition": "x", "mode": mode}))
+    assert w.as_counted(read_replays(tmp_path, columns={"condition": "mode"})) == w.count_slowly(
+        TREE
+    )
+
+
 def test_two_trees_are_two_runs_when_pooled(tmp_path):
     trees = [w.write_tree(tmp_path / n, TREE, completed_at=i) for i, n in enumerate("ab")]
     pooled = read_replays(trees, pool_runs=True)

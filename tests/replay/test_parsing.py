@@ -37,6 +37,11 @@ PUBLISHED = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").spli
 
 # Replies with the label that a careful reader finds in them, or the status of having none.
 OPTIONS_CASES = [
+    ("so answer B is wrong.", "no_commitment"),
+    ("The answer is C (The dog).", "ambiguous"),
+    ("There is nothing to see. b", "no_commitment"),
+    ("A.\nB.\nthese are shown", "no_commitment"),
+    ("The answer is C, B is there too.", "C"),
     ("Option B is wrong; C is right", "C"),
     ("a man rides a bike", "no_commitment"),
     ("A man is standing near the road.", "no_commitment"),

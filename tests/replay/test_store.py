@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from carve_stats.errors import InputError, PlanError, StoreError
-from carve_stats.replay import segments
+from carve_stats.replay import files, segments
+from carve_stats.replay.extent import Extent
 from carve_stats.replay.plan import RunPlan
 from carve_stats.replay.records import Replay
 from carve_stats.replay.store import RunStore
@@ -241,6 +242,43 @@ def test_the_extent_grows_and_never_shrinks(tmp_path):
     assert planned(questions=QUESTIONS[1:2], k={"sham": 1, "destroy": 1}) == 11
     assert tree(tmp_path) == before
     assert RunStore.load(tmp_path).status().planned == 11
+
+
+def test_requests_that_cross_are_both_kept(tmp_path):
+    # Two processes have read the same extent, and each then asks for more.
+    one, other = Extent.read(tmp_path), Extent.read(tmp_path)
+    one.grow(tmp_path, {"sham": 2}, QUESTIONS[:2])
+    other.grow(tmp_path, {"sham": 3}, QUESTIONS[1:])
+    expected = {"q0": {"sham": 2}, "q1": {"sham": 3}, "q2": {"sham": 3}}
+    assert other.k == expected
+    assert Extent.read(tmp_path).k == expected
+    one.catch_up(tmp_path)
+    assert one.k == expected
+
+
+def test_requests_that_cross_must_not_disagree(tmp_path):
+    one, other = Extent.read(tmp_path), Extent.read(tmp_path)
+    one.grow(tmp_path, {"sham": 2}, QUESTIONS)
+    with pytest.raises(PlanError, match="question 'q1' with another trajectory"):
+        other.grow(tmp_path, {"sham": 2}, [Trajectory(question_id="q1", answer="B")])
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"cannot be made: Not a directory"):
+        open_store(tmp_path / "file" / "run")
+
+    def refuse(*arguments):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(files.os, "link", refuse)
+    with pytest.raises(StoreError, match=r"plan\.json cannot be created: Read-only"):
+        open_store(tmp_path / "run")
+    assert list((tmp_path / "run").iterdir()) == []
+    monkeypatch.setattr(files.os, "fsync", refuse)
+    with pytest.raises(StoreError, match=r"plan\.json cannot be written: Read-only"):
+        open_store(tmp_path / "run")
+    assert list((tmp_path / "run").iterdir()) == []
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path):

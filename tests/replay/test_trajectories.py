@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carve_stats.errors import InputError, RecordError
+from carve_stats.errors import InputError, RecordError, StoreError
 from carve_stats.replay.trajectories import (
     EvidenceItem,
     Trajectory,
@@ -168,3 +168,7 @@ def test_a_failed_write_leaves_the_file_as_it_was(tmp_path):
         write_trajectories(path, [same, same])
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["t.jsonl"]
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError, match=r"folder cannot be written: .*directory"):
+        write_trajectories(tmp_path / "folder", [same])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "t.jsonl"]

@@ -66,8 +66,5 @@ def load_agent(spec: str, **options: Any) -> Agent:
         if option not in known:
             names = ", ".join(known) or "none"
             raise InputError(f"agent {spec!r} has no option {option!r}: its options are {names}")
-    for option, parameter in inspect.signature(build).parameters.items():
-        if parameter.default is parameter.empty and option not in options:
-            raise InputError(f"agent {spec!r} needs the option {option!r}")
     agent: Agent = build(**options)
     return agent
