@@ -18,6 +18,7 @@ __all__ = [
     "PlanError",
     "RecordError",
     "StoreError",
+    "one_line",
     "unknown_name",
 ]
 
@@ -58,6 +59,27 @@ class MissingExtraError(CarveStatsError, ImportError):
 
 class AgentError(CarveStatsError):
     """An agent that raised, or returned something that is not a reply."""
+
+
+def one_line(error: BaseException) -> str:
+    r"""What kind of error it is and what it says, on one line.
+
+    Parameters
+    ----------
+    error : BaseException
+        Somebody else's error.
+
+    Returns
+    -------
+    str
+        For the end of a message of our own.
+
+    Examples
+    --------
+    >>> one_line(ValueError("two\nlines"))
+    'ValueError: two lines'
+    """
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def unknown_name(kind: str, value: object, known: Iterable[str]) -> str:

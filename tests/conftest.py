@@ -5,7 +5,10 @@ import random
 import numpy as np
 import pytest
 import rich.progress  # noqa: F401 (its import draws from the global generator, once)
+from command_runner import command, command_json, refused
 from hypothesis import HealthCheck, settings
+
+__all__ = ["command", "command_json", "refused"]
 
 # The first call of a kernel compiles it, which takes a second.
 settings.register_profile(

@@ -8,7 +8,7 @@ from typing import Any
 
 from carve_stats.errors import InputError
 from carve_stats.logs.parquet import scan_table
-from carve_stats.logs.scan import Scan, one_line
+from carve_stats.logs.scan import Scan, duckdb_message
 
 __all__ = ["is_mine", "register", "scan"]
 
@@ -54,6 +54,6 @@ def register(connection: Any, table: str, source: Any) -> None:
         connection.register(table, source)
     except (duckdb.Error, TypeError) as error:
         raise InputError(
-            f"source of type {type(source).__name__} cannot be scanned ({one_line(error)}): give a"
+            f"source of type {type(source).__name__} cannot be scanned ({duckdb_message(error)}): give a"
             " path, or a pandas, polars or Arrow table"
         ) from None

@@ -11,7 +11,7 @@ from carve_stats.errors import InputError, unknown_name
 from carve_stats.logs.assemble import assemble_counts
 from carve_stats.logs.columns import check_mapping
 from carve_stats.logs.counted import tally_counts
-from carve_stats.logs.scan import Scan, connect, one_line
+from carve_stats.logs.scan import Scan, connect, duckdb_message
 from carve_stats.logs.sources import expand_sources, scan_sources
 from carve_stats.logs.tally import tally_records
 from carve_stats.logs.videos import check_pattern, read_mapping
@@ -128,7 +128,7 @@ def read_replays(
             for scan in scans:
                 scan.diagnose()
             place = ", ".join(i for scan in scans for i in scan.inputs) or str(source)
-            raise InputError(f"{place}: cannot be read: {one_line(error)}") from None
+            raise InputError(f"{place}: cannot be read: {duckdb_message(error)}") from None
 
 
 @contextmanager

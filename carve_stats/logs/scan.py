@@ -13,7 +13,7 @@ import numpy as np
 
 from carve_stats.errors import InputError
 
-__all__ = ["Scan", "as_text", "connect", "identifier", "literal", "one_line", "scan_columns"]
+__all__ = ["Scan", "as_text", "connect", "duckdb_message", "identifier", "literal", "scan_columns"]
 
 Connection = Any
 """A ``duckdb.DuckDBPyConnection``; DuckDB is imported only when a log is read."""
@@ -89,7 +89,7 @@ def connect() -> Iterator[Connection]:
         connection.close()
 
 
-def one_line(error: Exception) -> str:
+def duckdb_message(error: Exception) -> str:
     """The first line of a message of DuckDB, without the kind of error before it."""
     return str(error).strip().split("\n", 1)[0].split("Error: ", 1)[-1]
 

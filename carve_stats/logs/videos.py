@@ -11,7 +11,7 @@ from typing import Any
 
 from carve_stats.errors import InputError, RecordError
 from carve_stats.logs import delimited, frame, json_file, jsonl, parquet
-from carve_stats.logs.scan import literal, one_line
+from carve_stats.logs.scan import duckdb_message, literal
 
 __all__ = ["assign_videos", "check_pattern", "read_mapping"]
 
@@ -108,7 +108,7 @@ def _rows(connection: Any, videos: object) -> tuple[list[tuple[Any, Any]], str]:
         sql = f"SELECT question_id::VARCHAR, video_id::VARCHAR FROM {table}"
         rows = connection.execute(sql).fetchall()
     except duckdb.Error as error:
-        raise InputError(f"{place}: cannot be read: {one_line(error)}") from None
+        raise InputError(f"{place}: cannot be read: {duckdb_message(error)}") from None
     if not rows:
         raise InputError(f"{place}: no rows: a mapping needs one for each question")
     return rows, place

@@ -259,6 +259,7 @@ def _check_conditions(conditions: Sequence[str]) -> tuple[str, ...]:
 
 def _check_k(k: int | Mapping[str, int], conditions: tuple[str, ...]) -> dict[str, int]:
     if not isinstance(k, Mapping):
+        _check_whole("k", k, least=1)
         k = dict.fromkeys(conditions, k)
     for condition in k:
         if condition not in conditions:

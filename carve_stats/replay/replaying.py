@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
-from carve_stats.errors import AgentError
+from carve_stats.errors import AgentError, one_line
 from carve_stats.replay.parsing import (
     TRANSPORT_MARK,
     ParsedAnswer,
@@ -160,11 +160,11 @@ class ReplaySession:
             )
             reply = _checked(self._settle(self._agent(request)))
         except _TRANSPORT_FAILURES as error:
-            reply = ReplayReply(text=_whole_text(f"{TRANSPORT_MARK} {_one_line(error)}"))
+            reply = ReplayReply(text=_whole_text(f"{TRANSPORT_MARK} {one_line(error)}"))
         except Exception as error:
             raise AgentError(
                 f"agent failed on question {question!r}, condition {condition}, repetition"
-                f" {repetition}, attempt {attempt}: {_one_line(error)}"
+                f" {repetition}, attempt {attempt}: {one_line(error)}"
             ) from error
         answered = time.perf_counter()
         parsed = judge_reply(reply, trajectory.options)
@@ -276,7 +276,3 @@ def _whole_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
     return text
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -107,4 +107,3 @@ def score_distribution(counts: ReplayCounts, excess: TieExcess) -> ScoreDistribu
         subsampled=int(more.sum()),
         left_out=int(counts.scored.sum()) - len(kept),
     )
-

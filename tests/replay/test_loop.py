@@ -336,9 +336,9 @@ def test_open_questions_are_compared_by_the_callers_equality(tmp_path):
 
 
 BAD = [
-    ({"k": 0}, "k of self=0 must be a whole number of at least 1"),
-    ({"k": 2.0}, "k of self=2.0 must be a whole number"),
-    ({"k": True}, "k of self=True must be a whole number"),
+    ({"k": 0}, "k=0 must be a whole number of at least 1"),
+    ({"k": 2.0}, "k=2.0 must be a whole number"),
+    ({"k": True}, "k=True must be a whole number"),
     ({"k": {"sham": 1}}, "has no entry for condition 'self'"),
     ({"k": {"self": 1, "sham": 1, "destroy": 1, "shame": 1}}, "unknown condition of k 'shame'"),
     ({"k": {"self": 1, "sham": 0, "destroy": 1}}, "k of sham=0"),

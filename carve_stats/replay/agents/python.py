@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from carve_stats.errors import InputError, unknown_name
+from carve_stats.errors import InputError, one_line, unknown_name
 from carve_stats.replay.protocols import Agent
 
 __all__ = ["load_callable"]
@@ -52,7 +52,7 @@ def load_callable(target: str, **options: Any) -> Agent:
         found: Any = importlib.import_module(module_name)
     except Exception as error:
         raise InputError(
-            f"agent {spec!r}: cannot import {module_name!r}: {_one_line(error)}"
+            f"agent {spec!r}: cannot import {module_name!r}: {one_line(error)}"
         ) from error
     for name in attribute.split("."):
         if not hasattr(found, name):
@@ -66,7 +66,7 @@ def load_callable(target: str, **options: Any) -> Agent:
             found = found(**options)
         except Exception as error:
             raise InputError(
-                f"agent {spec!r} cannot be made with the options {options!r}: {_one_line(error)}"
+                f"agent {spec!r} cannot be made with the options {options!r}: {one_line(error)}"
             ) from error
     if not callable(found):
         raise InputError(
@@ -74,7 +74,3 @@ def load_callable(target: str, **options: Any) -> Agent:
         )
     agent: Agent = found
     return agent
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
