@@ -54,6 +54,6 @@ def register(connection: Any, table: str, source: Any) -> None:
         connection.register(table, source)
     except (duckdb.Error, TypeError) as error:
         raise InputError(
-            f"source of type {type(source).__name__} cannot be scanned ({duckdb_message(error)}): give a"
-            " path, or a pandas, polars or Arrow table"
+            f"source of type {type(source).__name__} cannot be scanned ({duckdb_message(error)}):"
+            " give a path, or a pandas, polars or Arrow table"
         ) from None
