@@ -8,7 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-nojit check prove simulate bench clean
+.PHONY: help demo test test-nojit test-slow check prove simulate bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -22,6 +22,9 @@ test: .venv/dev.stamp  ## run the tests
 test-nojit: .venv/dev.stamp  ## run the tests without the JIT, which measures the kernels' coverage
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-report=
 	$(BIN)/python -m coverage report --include='carve_stats/_kernels/*' --show-missing --fail-under=100
+
+test-slow: .venv/dev.stamp  ## run the tests that take long: the demo, killed and taken up again
+	$(BIN)/python -m pytest -m slow
 
 check: .venv/dev.stamp  ## lint, types and the import rules
 	$(BIN)/ruff check .

@@ -1,0 +1,49 @@
+"""The examples of docs/formats.md are read by the code they describe."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import carve_stats as cs
+from carve_stats.replay.config import read_config
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/formats.md").read_text()
+LOG, TRAJECTORIES = re.findall(r"```jsonl\n(.*?)```", PAGE, flags=re.S)
+TOML = re.findall(r"```toml\n(.*?)```", PAGE + (ROOT / "README.md").read_text(), flags=re.S)
+
+
+def test_the_log_is_read(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text(LOG)
+    counts = cs.read_replays(path)
+    assert (counts.sham_flips, counts.sham_replays) == ([0], [1])
+    assert (counts.destroy_flips, counts.destroy_replays) == ([1], [1])
+    assert counts.destroy_invalid == [1]
+    assert counts.cluster.tolist() == ["601"]
+
+
+def test_the_trajectories_are_read(tmp_path):
+    path = tmp_path / "trajectories.jsonl"
+    path.write_text(TRAJECTORIES)
+    first, second = cs.read_trajectories(path)
+    assert first.evidence[0].frames == ("frames/q1-0.jpg",)
+    assert second.evidence[0].times == (3.0, 3.5)
+
+
+@pytest.mark.parametrize("text", TOML)
+def test_the_configuration_is_read(tmp_path, text):
+    path = tmp_path / "audit.toml"
+    path.write_text(text)
+    config = read_config(path)
+    assert config.seed == 1
+    assert config.store == tmp_path / "runs/audit"
+
+
+def test_every_table_entry_of_a_configuration_is_shown():
+    from carve_stats.replay.config import _ENTRIES
+
+    for entries in _ENTRIES.values():
+        for entry in entries:
+            assert re.search(rf"^{entry} = ", TOML[0], flags=re.M), entry
