@@ -69,7 +69,8 @@ def table_sql(path: Path, names: Sequence[str], delimiter: str) -> str:
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     return (
         f"read_csv([{literal(escape(str(path)))}], auto_detect=false, header=true,"
-        f" delim={literal(delimiter)}, quote='\"', escape='\"', columns={{{columns}}})"
+        f" delim={literal(delimiter)}, quote='\"', escape='\"', columns={{{columns}}},"
+        " hive_partitioning=false)"
     )
 
 

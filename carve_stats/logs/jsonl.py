@@ -95,6 +95,7 @@ def _scan(
     sql = (
         f"SELECT {', '.join(selected)}, filename AS source FROM read_json([{files}],"
         f" format='newline_delimited', columns={{{types}}}, filename=true,"
+        " hive_partitioning=false,"
         f" ignore_errors={str(torn).lower()})"
     )
     if torn:

@@ -38,9 +38,13 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
         Only the columns that are needed are read.
     """
     return [
-        scan_table(connection, f"read_parquet([{literal(escape(str(path)))}])", str(path), mapping)
-        for path in sources
+        scan_table(connection, table_sql(path), str(path), mapping) for path in sources
     ]
+
+
+def table_sql(path: Path) -> str:
+    """SQL that reads the file; folder names such as ``video_id=7`` add no column."""
+    return f"read_parquet([{literal(escape(str(path)))}], hive_partitioning=false)"
 
 
 def scan_table(connection: Any, table: str, place: str, mapping: Mapping[str, str]) -> Scan:

@@ -103,6 +103,8 @@ def read_replays(
 
     if attempts not in ("first", "first-valid"):
         raise InputError(unknown_name("attempts", attempts, ("first", "first-valid")))
+    if run is not None and not isinstance(run, str):
+        raise InputError(f"run={run!r} must be a run's id, a text")
     if run is not None and pool_runs:
         raise InputError("run= reads one run and pool_runs=True all of them: give one of the two")
     if videos is not None and video_pattern is not None:

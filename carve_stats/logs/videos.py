@@ -38,7 +38,7 @@ def check_pattern(pattern: str) -> re.Pattern[str]:
     """
     try:
         compiled = re.compile(pattern)
-    except re.error as error:
+    except (re.error, TypeError) as error:
         raise InputError(
             f"video_pattern={pattern!r} is not a regular expression: {error}"
         ) from None
@@ -122,7 +122,7 @@ def _file_table(path: Path) -> str:
         return delimited.table_sql(path, *delimited.header(path))
     quoted = literal(glob.escape(str(path)))
     if parquet.is_mine(path):
-        return f"read_parquet([{quoted}])"
+        return parquet.table_sql(path)
     if path.is_dir():
         quoted = literal(f"{glob.escape(str(path))}/*.json")
     elif not (jsonl.is_mine(path) or json_file.is_mine(path)):
@@ -130,7 +130,10 @@ def _file_table(path: Path) -> str:
             f"videos={str(path)!r}: must be a CSV, JSONL or Parquet file, or a folder of frozen"
             " trajectories"
         )
-    return f"read_json([{quoted}], columns={{question_id: 'VARCHAR', video_id: 'VARCHAR'}})"
+    return (
+        f"read_json([{quoted}], columns={{question_id: 'VARCHAR', video_id: 'VARCHAR'}},"
+        " hive_partitioning=false)"
+    )
 
 
 def assign_videos(

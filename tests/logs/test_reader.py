@@ -146,6 +146,26 @@ def test_file_names_are_taken_literally(tmp_path, name):
     assert counts.ledger.inputs == (str(path),)
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_a_folder_named_like_a_partition_adds_no_column(tmp_path, suffix):
+    folder = tmp_path / "video_id=7" / "condition=SELF"
+    folder.mkdir(parents=True)
+    table, videos = pandas.DataFrame(RECORDS), pandas.DataFrame(
+        {"question_id": sorted({r["question_id"] for r in RECORDS}), "video_id": "v1"}
+    )  # fmt: skip
+    for name, frame in (("log", table.drop(columns="video_id")), ("videos", videos)):
+        path = folder / f"{name}.{suffix}"
+        if suffix == "parquet":
+            frame.to_parquet(path)
+        elif suffix == "csv":
+            frame.to_csv(path, index=False)
+        else:
+            frame.to_json(path, orient="records", lines=True)
+    counts = read_replays(folder / f"log.{suffix}", videos=folder / f"videos.{suffix}")
+    assert w.as_counted(counts) == w.count_slowly(RECORDS)
+    assert set(counts.cluster) == {"v1"}
+
+
 def test_globs_lists_and_folders_are_parts_of_one_log(tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
