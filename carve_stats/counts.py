@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from carve_stats.errors import InputError
 
-__all__ = ["CONDITIONS", "Ledger", "ReplayCounts"]
+__all__ = ["CONDITIONS", "Ledger", "ReplayCounts", "check_counts"]
 
 CONDITIONS = ("self", "sham", "destroy")
 
@@ -289,6 +289,15 @@ class ReplayCounts:
         return (
             f"<ReplayCounts: {len(self)} questions, {int(self.scored.sum())} scored,"
             f" {videos} clusters>"
+        )
+
+
+def check_counts(counts: object) -> None:
+    """Refuse anything but replay counts, such as the path of a log."""
+    if not isinstance(counts, ReplayCounts):
+        raise InputError(
+            f"counts is a {type(counts).__name__}: it must be ReplayCounts, as read_replays(path)"
+            " gives them"
         )
 
 

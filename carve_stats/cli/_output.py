@@ -46,7 +46,7 @@ def progress_bar(what: str) -> Iterator[Progress]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _plain_lines(what)
+        yield _announced(what, _plain_lines(what))
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -59,7 +59,22 @@ def progress_bar(what: str) -> Iterator[Progress]:
     )
     with Bar(*columns, console=console) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield _announced(what, lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def _announced(what: str, show: Progress) -> Progress:
+    """Say first what an earlier call of the same command has done already."""
+    first = True
+
+    def announce(done: int, total: int) -> None:
+        nonlocal first
+        if first and done:
+            mood = "nothing to do" if done == total else "going on"
+            click.echo(f"{what}: {mood}, {done} of {total} are there already", err=True)
+        first = False
+        show(done, total)
+
+    return announce
 
 
 def _plain_lines(what: str) -> Progress:

@@ -15,17 +15,19 @@ __all__ = ["demo"]
 @click.option("--store", default="runs/demo", show_default=True, help="Where everything goes.")
 @click.option("--k", type=int, default=3, show_default=True, help="Replays in each condition.")
 @click.option("--questions", type=int, metavar="N", help="Only the first N questions.")
-@click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--workers", type=int, default=2, show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True, help="The run's seed.")
+@click.option("--workers", type=int, default=2, show_default=True, help="Threads.")
 @json_option
 def demo(store: str, k: int, questions: int | None, seed: int, workers: int, as_json: bool) -> None:
-    """Audit the built-in agent on the built-in clips, and write an HTML report.
+    """Audit the built-in agent, ending in an HTML report.
 
+    The clips are three films and eight that are rendered from photographs and text cards.
     The agent watches the clips, answers every question once, and is then replayed under
     SELF, SHAM and DESTROY. Stop it whenever you like: the same command goes on. Everything
     goes into one folder: material/ (clips and frames), run/ (the replays) and report.html.
     """
     from carve_stats.demo.clips import attributions
+    from carve_stats.demo.questions import QUESTIONS
     from carve_stats.demo.run import prepare_demo
     from carve_stats.errors import InputError
     from carve_stats.inference.tie_excess import tie_excess
@@ -38,7 +40,9 @@ def demo(store: str, k: int, questions: int | None, seed: int, workers: int, as_
     for name, value in (("--k", k), ("--questions", questions), ("--workers", workers)):
         if value is not None and value < 1:
             raise InputError(f"{name} {value} must be at least 1")
-    folder = Path(store)
+    if questions is not None and questions > len(QUESTIONS):
+        raise InputError(f"--questions {questions}: the demo has {len(QUESTIONS)}")
+    folder = Path(store).resolve()
     material, run = folder / "material", folder / "run"
     agent = build()
     with progress_bar("clips watched") as progress:
@@ -72,4 +76,4 @@ def demo(store: str, k: int, questions: int | None, seed: int, workers: int, as_
         echo_json({"report": str(report), "status": status.to_dict(), "excess": excess.to_dict()})
     else:
         click.echo(str(excess))
-        click.echo(f"\n{run}: {status}\nOpen the report in a browser: {report.resolve()}")
+        click.echo(f"\n{run}: {status}\nOpen the report in a browser: {report}")

@@ -31,7 +31,7 @@ __all__ = ["excess"]
 def excess(
     interval: str, level: float, resamples: int, seed: int | None, as_json: bool, **reading: Any
 ) -> None:
-    r"""Tie excess and headline rates from replay LOGS.
+    """Tie excess and headline rates from replay LOGS.
 
     LOGS is a folder in the CARVE layout, a run directory, or JSONL, CSV or Parquet files.
 
@@ -39,17 +39,14 @@ def excess(
     Examples:
       carve-stats excess results/ --videos videos.csv
       carve-stats excess replays.jsonl --map question_id=qid --json
-    """
+    """  # noqa: D301 (click wants the character, not the letters)
     if interval == "bootstrap" and seed is None:
         raise InputError("--interval bootstrap needs --seed, so that it can be repeated")
     counts = read_logs(**reading)
 
-    import numpy as np
-
     from carve_stats.inference.tie_excess import tie_excess
 
-    rng = None if seed is None else np.random.default_rng(seed)
-    result = tie_excess(counts, interval=interval, level=level, resamples=resamples, rng=rng)
+    result = tie_excess(counts, interval=interval, level=level, resamples=resamples, rng=seed)
     if as_json:
         echo_json(result.to_dict())
     else:

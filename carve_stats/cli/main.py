@@ -46,7 +46,20 @@ def main() -> None:
     for wrong input and 1 for a failed check.
     """
     try:
-        carve_stats_command(prog_name="carve-stats")
+        status = carve_stats_command(prog_name="carve-stats", standalone_mode=False)
+        sys.exit(status or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "carve-stats"
+        message = " ".join(error.format_message().split())
+        click.echo(f"carve-stats: {message} (see {command} --help)", err=True)
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("carve-stats: interrupted; the same command goes on with what is left", err=True)
+        sys.exit(130)  # what a shell reports for it: 128 + SIGINT
     except CarveStatsError as error:
         click.echo(f"carve-stats: {error}", err=True)
         sys.exit(error.exit_status)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,10 +23,10 @@ __all__ = ["replay"]
 @click.option("--limit", type=int, metavar="N", help="Only the first N questions.")
 @json_option
 def replay(config: str, limit: int | None, as_json: bool, **overrides: Any) -> None:
-    """Run, or go on with, the replays that the TOML file CONFIG asks for.
+    """Run or resume the replays that CONFIG asks for.
 
-    The same command resumes a run that was stopped; a larger --k or --limit tops it up. The
-    options win over the file.
+    CONFIG is a TOML file. The same command resumes a run that was stopped; a larger --k or
+    --limit tops it up. The options win over the file.
     """
     from carve_stats.errors import InputError
     from carve_stats.replay.agents import load_agent
@@ -37,6 +39,8 @@ def replay(config: str, limit: int | None, as_json: bool, **overrides: Any) -> N
     if limit is not None and limit < 1:
         raise InputError(f"--limit {limit} must be at least 1")
     trajectories = read_trajectories(settings.trajectories)[:limit]
+    # The user's module stands beside the configuration, as the paths in it do.
+    sys.path.insert(0, str(Path(config).resolve().parent))
     agent = load_agent(settings.agent.name, **settings.agent.options)
     with progress_bar("replays") as progress:
         status = run_replays(

@@ -28,7 +28,7 @@ __all__ = ["simulate"]
 @click.option("--store", metavar="DIR", help="Keep the run here; it can then be resumed.")
 @json_option
 def simulate(population: str, store: str | None, as_json: bool, **settings: Any) -> None:
-    r"""Replay a synthetic POPULATION through the same loop as a real agent.
+    """Replay a synthetic POPULATION through the same loop as a real agent.
 
     POPULATION is 'paper' (shaped like the CARVE paper's questions), 'homogeneous' (with
     --p-sham and --p-destroy), or a CSV file of atoms with the columns p_sham, p_destroy and
@@ -37,7 +37,7 @@ def simulate(population: str, store: str | None, as_json: bool, **settings: Any)
     \b
     Example:
       carve-stats simulate paper --seed 1 --k 10
-    """
+    """  # noqa: D301 (click wants the character, not the letters)
     from tempfile import TemporaryDirectory
 
     drawn_from = _population(population, settings["p_sham"], settings["p_destroy"])
@@ -108,8 +108,6 @@ def _read_atoms(path: str) -> Population:
 
 
 def _replay(population: Population, store: str, settings: dict[str, Any]) -> tuple[Any, Any]:
-    import numpy as np
-
     from carve_stats.inference.tie_excess import tie_excess
     from carve_stats.logs.reader import read_replays
     from carve_stats.replay.agents.synthetic import build, synthetic_trajectories
@@ -119,7 +117,7 @@ def _replay(population: Population, store: str, settings: dict[str, Any]) -> tup
         settings["questions"],
         clusters=settings["clusters"],
         icc=settings["icc"],
-        rng=np.random.default_rng(settings["seed"]),
+        rng=settings["seed"],
     )
     trajectories = synthetic_trajectories(
         drawn.p_sham,

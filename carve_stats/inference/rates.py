@@ -19,7 +19,7 @@ from carve_stats.clusters import (
     t_interval,
     t_test,
 )
-from carve_stats.counts import ReplayCounts
+from carve_stats.counts import ReplayCounts, check_counts
 
 __all__ = ["ArmRate", "FlipRates", "MeanScore", "flip_rates", "mean_score"]
 
@@ -244,6 +244,7 @@ def flip_rates(counts: ReplayCounts, *, level: float = 0.95) -> FlipRates:
     >>> round(rates.destroy.lowest, 4), round(rates.destroy.highest, 4)
     (0.6667, 0.75)
     """
+    check_counts(counts)
     return estimate_flip_rates(counts, counts.cluster_codes, level)
 
 
@@ -283,6 +284,7 @@ def mean_score(counts: ReplayCounts, *, level: float = 0.95) -> MeanScore:
     >>> round(result.estimate, 4), round(result.p_value, 4)
     (0.4167, 0.1942)
     """
+    check_counts(counts)
     return estimate_mean_score(counts, counts.cluster_codes, level)
 
 
@@ -304,7 +306,7 @@ def estimate_mean_score(counts: ReplayCounts, codes: Codes, level: float) -> Mea
     codes = _at(codes, scored)
     score = counts.score[scored]
     mean = _mean(score)
-    estimate = t_interval(mean, score - mean, codes, level=level)
+    estimate = t_interval(mean, score - mean, codes, level=level, within=(-1, 1))
     method = interval_method("t", level, codes)
     sham_made, sham_low, sham_high = _extremes(counts, "sham")
     destroy_made, destroy_low, destroy_high = _extremes(counts, "destroy")
@@ -332,7 +334,7 @@ def _arm(
     codes = _at(codes, used)
     rates = flips / replays
     mean = _mean(rates)
-    estimate = t_interval(mean, rates - mean, codes, level=level)
+    estimate = t_interval(mean, rates - mean, codes, level=level, within=(0, 1))
     made, low, high = _extremes(counts, arm)
     return ArmRate(
         estimate=estimate.estimate,

@@ -22,7 +22,7 @@ from carve_stats.clusters import (
     percentile_interval,
     t_interval,
 )
-from carve_stats.counts import ReplayCounts
+from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError
 from carve_stats.inference.equal_k import modal_budget, reaches
 from carve_stats.inference.rates import (
@@ -47,9 +47,8 @@ from carve_stats.law.finite_replay import SignShares
 __all__ = ["TieExcess", "tie_excess"]
 
 DESCRIPTOR = (
-    "tie excess describes; it is no test of homogeneity. Heterogeneous questions can show none:"
-    " 3/28 of them at each of (p_sham, p_destroy) = (0, 0) and (1, 1) and 11/28 at each of"
-    " (0, 1/2) and (1, 1/2) have a tie excess of exactly 0 at k = 3, and of 3/28 at k = 1"
+    "tie excess describes this log; it is no test of whether questions are alike: very different"
+    " ones can have none"
 )
 RATES_BY_T = "flip rates and mean score have cluster t intervals, whatever the others have"
 
@@ -258,6 +257,7 @@ def tie_excess(
     >>> result.k, result.interval.df
     ({'sham': 3, 'destroy': 3}, 3)
     """
+    check_counts(counts)
     if interval == "bootstrap":
         if rng is None:
             raise InputError(
@@ -275,7 +275,9 @@ def tie_excess(
     return replace(
         main,
         records=None if ledger is None else ledger.to_dict(),
-        notes=(*(() if ledger is None else ledger.notes), *_notes(main, counts)),
+        notes=tuple(
+            dict.fromkeys([*(() if ledger is None else ledger.notes), *_notes(main, counts)])
+        ),
     )
 
 
@@ -334,10 +336,11 @@ def _intervals(
 ) -> list[Estimate]:
     """Three observed shares and three excesses, with intervals."""
     points = [*observed.tolist(), *(observed - predicted).tolist()]
+    ranges = [(0.0, 1.0)] * 3 + [(-1.0, 1.0)] * 3
     influence = np.concatenate([data.shares - observed, sign_influence(data)], axis=1)
     estimates = [
-        t_interval(point, column, codes, level=request.level)
-        for point, column in zip(points, influence.T, strict=True)
+        t_interval(point, column, codes, level=request.level, within=within)
+        for point, column, within in zip(points, influence.T, ranges, strict=True)
     ]
     if request.rng is None or codes is None or count_clusters(codes) < 2:
         return estimates

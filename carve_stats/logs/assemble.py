@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from carve_stats.clusters import UNKNOWN_CLUSTERS
 from carve_stats.counts import CONDITIONS, Ledger, ReplayCounts
 from carve_stats.errors import InputError, RecordError, unknown_name
 from carve_stats.logs.scan import Scan, literal
-from carve_stats.logs.videos import UNKNOWN, assign_videos
+from carve_stats.logs.videos import assign_videos
 
 __all__ = ["assemble_counts"]
 
@@ -140,7 +141,7 @@ def _keep_ledger(
         shown = ", ".join(repr(r) for r in runs[:5])
         notes.append(f"pooled {len(runs)} runs: {shown}{', …' if len(runs) > 5 else ''}")
     if unknown_videos:
-        notes.append(UNKNOWN)
+        notes.append(UNKNOWN_CLUSTERS)
     return Ledger(
         read=read,
         used=used,

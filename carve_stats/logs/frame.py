@@ -15,8 +15,11 @@ __all__ = ["is_mine", "register", "scan"]
 
 def is_mine(source: object) -> bool:
     """Whether this reader reads the source: it has columns, and is no path."""
+    # Of a polars LazyFrame the columns are slow to ask for, and it warns of that.
     return not isinstance(source, Path) and (
-        hasattr(source, "columns") or hasattr(source, "__arrow_c_stream__")
+        hasattr(source, "collect_schema")
+        or hasattr(source, "columns")
+        or hasattr(source, "__arrow_c_stream__")
     )
 
 

@@ -37,9 +37,7 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
     list of Scan
         Only the columns that are needed are read.
     """
-    return [
-        scan_table(connection, table_sql(path), str(path), mapping) for path in sources
-    ]
+    return [scan_table(connection, table_sql(path), str(path), mapping) for path in sources]
 
 
 def table_sql(path: Path) -> str:

@@ -49,6 +49,12 @@ def _scan(connection: Any, path: Path) -> Scan:
             for name, values in columns.items():
                 values.append(as_text(getattr(record, name)))
         status = store.status()
+    notes: tuple[str, ...] = ()
+    if status.done < status.planned:
+        notes = (
+            f"{path}: unfinished, {status.done} of {status.planned} replays are done; questions"
+            " without any are not among those read",
+        )
     left_out = {"duplicate": status.duplicates, "torn line": status.torn_lines}
     return scan_columns(
         connection,
@@ -61,4 +67,5 @@ def _scan(connection: Any, path: Path) -> Scan:
         ),
         inputs=(str(path),),
         left_out={reason: n for reason, n in left_out.items() if n},
+        notes=notes,
     )

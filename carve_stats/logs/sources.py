@@ -60,6 +60,9 @@ def _is_plain_folder(path: Path) -> bool:
 def _flat_files(folder: Path) -> list[Path]:
     files = sorted(p for p in folder.iterdir() if p.name.lower().endswith(_SUFFIXES))
     if not files:
+        inside = sorted(folder.glob("*/plan.json"))
+        if inside:
+            raise InputError(f"{folder}: not a run itself; did you mean {inside[0].parent}?")
         raise InputError(
             f"{folder}: no replay logs in it: expected <question>/<CONDITION>/<repetition>.json, a"
             f" run's plan.json, or files ending in {', '.join(_SUFFIXES)}"

@@ -19,8 +19,6 @@ _MEND = (
     "give videos= (--videos FILE, with columns question_id and video_id) or video_pattern="
     " (--video-pattern)"
 )
-UNKNOWN = f"no video ids: intervals cannot be had; {_MEND}"
-"""The note of a log whose videos nobody names."""
 
 
 def check_pattern(pattern: str) -> re.Pattern[str]:

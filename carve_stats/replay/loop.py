@@ -6,6 +6,8 @@ before the first call and the first write.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -281,12 +283,18 @@ def _check_trajectories(
 ) -> None:
     if not trajectories:
         raise InputError("trajectories=[] must hold at least one question")
+    for trajectory in trajectories:
+        if not isinstance(trajectory, Trajectory):
+            raise InputError(
+                f"trajectories holds {trajectory!r:.40}: it must hold Trajectory objects, as"
+                " read_trajectories(path) gives them"
+            )
     check_distinct(trajectories)
     for trajectory in trajectories:
         if not trajectory.options and equal is None:
             raise InputError(
-                f"question {trajectory.question_id!r} has no options: give equal=, which says"
-                " whether two answers are the same"
+                f"question {trajectory.question_id!r} has no options: give run_replays"
+                " equal=, which says whether two answers are the same (in Python only)"
             )
 
 
@@ -297,4 +305,16 @@ def _describe_agent(agent: Agent, spec: Mapping[str, Any] | None) -> dict[str, A
         description["spec"] = dict(spec)
     if isinstance(agent, Fingerprinted):
         description["fingerprint"] = dict(agent.fingerprint())
+    else:
+        # Replays of an edited agent are replays of another agent.
+        description["source_sha256"] = _hash_source(named)
     return description
+
+
+def _hash_source(named: Any) -> str | None:
+    """Hash of the file that defines an agent; None where there is none, as in a notebook."""
+    try:
+        path = inspect.getsourcefile(inspect.unwrap(named))
+        return None if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except (TypeError, OSError):
+        return None

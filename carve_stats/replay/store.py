@@ -80,7 +80,8 @@ class RunStatus:
         if self.duplicates:
             text += f"; {self.duplicates} duplicate records not used"
         if self.torn_lines:
-            text += f"; {self.torn_lines} unfinished lines not used"
+            lines = "line" if self.torn_lines == 1 else "lines"
+            text += f"; {self.torn_lines} unfinished {lines} not used"
         return text
 
 
@@ -356,7 +357,9 @@ def _read_plan(path: Path) -> tuple[RunPlan, Mapping[str, Any]]:
         same = content["sha256"] == plan.sha256
         provenance = content["provenance"]
     except OSError:
-        raise StoreError(f"{path} is not a run: it has no plan.json to read") from None
+        inside = sorted(path.glob("*/plan.json"))
+        hint = f"; did you mean {inside[0].parent}?" if inside else ""
+        raise StoreError(f"{path} is not a run: it has no plan.json to read{hint}") from None
     except (msgspec.DecodeError, KeyError, TypeError, CarveStatsError) as error:
         raise StoreError(f"{file}: damaged ({error}): restore it") from None
     if not same:

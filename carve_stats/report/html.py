@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from carve_stats.errors import InputError
 from carve_stats.replay.files import replace_file
+from carve_stats.replay.store import RunStore
 from carve_stats.report import tables, text
 from carve_stats.report.distribution import ScoreDistribution, score_distribution
 from carve_stats.report.examples import collect_examples
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from carve_stats.counts import ReplayCounts
     from carve_stats.inference.tie_excess import TieExcess
-    from carve_stats.replay.store import RunStore
 
 __all__ = ["write_report"]
 
@@ -33,7 +33,7 @@ def write_report(
     counts: ReplayCounts,
     excess: TieExcess,
     title: str,
-    run: RunStore | None = None,
+    run: RunStore | str | Path | None = None,
     media: str | Path | None = None,
     attributions: Sequence[str] = (),
     notes: Sequence[str] = (),
@@ -50,7 +50,7 @@ def write_report(
         Its tie excess, from `carve_stats.tie_excess`.
     title : str
         The report's title, in plain text.
-    run : RunStore, optional
+    run : RunStore or path, optional
         The run that the counts came from. With it the report shows a dozen questions with what
         the agent saw and answered, and the run's plan.
     media : path, optional
@@ -93,6 +93,8 @@ def write_report(
     """
     path = Path(path)
     _check_writable(path)
+    if isinstance(run, str | Path):
+        run = RunStore.load(run)
     page = _render(
         title=title,
         counts=counts,

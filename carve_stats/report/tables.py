@@ -18,6 +18,7 @@ __all__ = [
     "KeyFigure",
     "Table",
     "account_table",
+    "effect_sentence",
     "excess_table",
     "flip_rate_table",
     "interval_sentence",
@@ -220,6 +221,31 @@ def interval_sentence(excess: TieExcess) -> str:
     return (
         f"Intervals: {kind}, {100 * method.level:g} %,"
         f" {plural(excess.clusters, 'cluster')} (videos){degrees}."
+    )
+
+
+def effect_sentence(excess: TieExcess) -> str:
+    """What destroying the frames does to the answers.
+
+    Parameters
+    ----------
+    excess : TieExcess
+        The result, with at least one question scored.
+
+    Returns
+    -------
+    str
+        One sentence with both flip rates and their difference, its interval and p-value.
+    """
+    rates, mean = excess.flip_rates, excess.mean_score
+    known = ""
+    if mean.low is not None:
+        ends = interval(mean.low, mean.high, score)
+        known = f" ({100 * mean.interval.level:g} % interval {ends}, {p_value(mean.p_value)})"
+    return (
+        f"Answers flip in {percent(rates.destroy.estimate)} of replays with destroyed frames and in"
+        f" {percent(rates.sham.estimate)} with intact ones: a mean Δ̂ of"
+        f" {score(mean.estimate)}{known}."
     )
 
 

@@ -320,7 +320,7 @@ def test_an_interrupt_leaves_a_sound_store(tmp_path):
 
 def test_open_questions_are_compared_by_the_callers_equality(tmp_path):
     asked = Trajectory(question_id="q1", answer="Two dogs")
-    with pytest.raises(InputError, match="question 'q1' has no options: give equal="):
+    with pytest.raises(InputError, match="question 'q1' has no options: give run_replays equal="):
         run_replays(lambda r: "x", [question("q0"), asked], k=1, store=tmp_path / "x", seed=1)
     assert not (tmp_path / "x").exists()
     texts = {("q1", "sham", 0): "two dogs", ("q1", "sham", 1): "<think>?</think>three dogs",

@@ -66,7 +66,8 @@ def load_callable(target: str, **options: Any) -> Agent:
             found = found(**options)
         except Exception as error:
             raise InputError(
-                f"agent {spec!r} cannot be made with the options {options!r}: {one_line(error)}"
+                f"agent {spec!r} cannot be made with the options {options!r}: {one_line(error)};"
+                " with options, it is called with them once to make the agent"
             ) from error
     if not callable(found):
         raise InputError(
