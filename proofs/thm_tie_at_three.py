@@ -7,9 +7,12 @@ Proof. A tie is X = Y = j for some j; X and Y are independent, so
 At k = 3 the squared binomials are 1, 9, 9, 1, and
 a³ + 9a²b + 9ab² + b³ = (a³ + 3a²b + 3ab² + b³) + 6ab(a + b) = s³ + 6ab·s.  ∎
 
-Used by `FiniteReplayLaw.tie`, whose value at small k is this polynomial.
+Used by `FiniteReplayLaw.tie`, which at k = 3 is this polynomial.
 """
 
+import itertools
+
+import pytest
 import sympy
 
 import carve_stats as cs
@@ -32,8 +35,9 @@ def test_symbolic_steps():
 
 
 def test_implementation():
-    x, y = sympy.Rational(1, 4), sympy.Rational(3, 8)
-    s = x * y + (1 - x) * (1 - y)
-    exact = s * (s**2 + 6 * x * y * (1 - x) * (1 - y))
-    assert exact == sympy.Rational(2673, 8192)
-    assert cs.FiniteReplayLaw(0.25, 0.375, k=3).tie() == float(exact)
+    eighths = [sympy.Rational(i, 8) for i in range(9)]  # doubles, so that nothing is rounded
+    for x, y in itertools.product(eighths, repeat=2):
+        s = x * y + (1 - x) * (1 - y)
+        exact = s * (s**2 + 6 * x * y * (1 - x) * (1 - y))
+        tie = cs.FiniteReplayLaw(float(x), float(y), k=3).tie()
+        assert tie == pytest.approx(float(exact), rel=1e-15, abs=0)

@@ -9,7 +9,8 @@ and the excess of the negative share, mean of X(1−Y), and of the positive one 
 
 Proof. X and Y are 0 or 1, so the tie indicator is XY + (1−X)(1−Y) = 1 − X − Y + 2XY. Its mean is
 1 − x̄ − ȳ + 2·mean(XY), and the prediction is 1 − x̄ − ȳ + 2x̄ȳ. The difference is
-2(mean(XY) − x̄ȳ) = 2·Cov. For the negative share mean(X(1−Y)) − x̄(1−ȳ) = −(mean(XY) − x̄ȳ).  ∎
+2(mean(XY) − x̄ȳ) = 2·Cov. For the negative share mean(X(1−Y)) − x̄(1−ȳ) = −(mean(XY) − x̄ȳ),
+and for the positive share, with X and Y exchanged, the same.  ∎
 
 Used by `tie_excess`: at k = 1 its figure is a covariance across questions and nothing else.
 """
@@ -28,6 +29,7 @@ def test_symbolic_steps():
     predicted = x * y + (1 - x) * (1 - y)
     assert sympy.expand(tie - predicted - 2 * (mean_xy - x * y)) == 0
     assert sympy.expand((x - mean_xy) - x * (1 - y) + (mean_xy - x * y)) == 0
+    assert sympy.expand((y - mean_xy) - y * (1 - x) + (mean_xy - x * y)) == 0
     for u, v in itertools.product((0, 1), repeat=2):
         assert 1 - u - v + 2 * u * v == (u == v)
 

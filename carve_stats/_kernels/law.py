@@ -21,13 +21,15 @@ _Floats = NDArray[np.float64]
 @kernel
 def _at_most(a: _Floats, k_a: int, b: _Floats, k_b: int, threshold: int) -> float:
     """P(Y·k_a − X·k_b <= threshold) for X with probabilities a and Y with b."""
+    if threshold >= k_a * k_b:
+        return 1.0  # no score is larger
     total, cumulative, y = 0.0, 0.0, 0
     for x in range(k_a + 1):
         while y <= k_b and y * k_a - x * k_b <= threshold:
             cumulative += b[y]
             y += 1
         total += a[x] * cumulative
-    return total
+    return min(total, 1.0)  # rounding may step over 1
 
 
 @kernel
@@ -37,7 +39,7 @@ def _tied(a: _Floats, k_a: int, b: _Floats, k_b: int) -> float:
     total = 0.0
     for i in range(common + 1):
         total += a[i * (k_a // common)] * b[i * (k_b // common)]
-    return total
+    return min(total, 1.0)
 
 
 @kernel
@@ -93,8 +95,8 @@ def signs(
                 above += b[j] * sham
                 sham += a[j]
                 destroy += b[j]
-            negative[n] = below
-            positive[n] = above
+            negative[n] = min(below, 1.0)
+            positive[n] = min(above, 1.0)
         else:
             negative[n] = _at_most(a, k_sham, b, k_destroy, -1)
             positive[n] = _at_most(b, k_destroy, a, k_sham, -1)

@@ -77,10 +77,10 @@ def _polynomial_tie(
                 total[n] = total[n] * ab[n] + w * term
         if k % 2:
             for n in range(size):
-                tie[n] *= total[n]
+                tie[n] = min(tie[n] * total[n], 1.0)
         else:
             for n in range(size):
-                tie[n] = total[n]
+                tie[n] = min(total[n], 1.0)
 
 
 @kernel
@@ -93,9 +93,9 @@ def equal_tie(
             a = p_sham[n] * p_destroy[n]
             b = (1.0 - p_sham[n]) * (1.0 - p_destroy[n])
             s = a + b
-            out[n] = s * (s * s + 6.0 * a * b)
+            out[n] = min(s * (s * s + 6.0 * a * b), 1.0)  # rounding may step over 1
     elif k <= SMALL:
         _polynomial_tie(p_sham, p_destroy, k, out)
     else:
         for n in range(out.size):
-            out[n] = _laplace_tie(p_sham[n], p_destroy[n], k)
+            out[n] = min(_laplace_tie(p_sham[n], p_destroy[n], k), 1.0)

@@ -306,11 +306,15 @@ def estimate_mean_score(counts: ReplayCounts, codes: Codes, level: float) -> Mea
     codes = _at(codes, scored)
     score = counts.score[scored]
     mean = _mean(score)
-    estimate = t_interval(mean, score - mean, codes, level=level, within=(-1, 1))
+    estimate = t_interval(mean, score - mean, codes, level=level, within=(-1.0, 1.0))
     method = interval_method("t", level, codes)
     sham_made, sham_low, sham_high = _extremes(counts, "sham")
     destroy_made, destroy_low, destroy_high = _extremes(counts, "destroy")
     attempted = (sham_made > 0) & (destroy_made > 0)
+    # Where nothing is invalid both ends are the score itself, to the last bit.
+    certain = scored & (counts.sham_invalid + counts.destroy_invalid == 0)
+    low = np.where(certain, counts.score, destroy_low - sham_high)
+    high = np.where(certain, counts.score, destroy_high - sham_low)
     return MeanScore(
         estimate=estimate.estimate,
         se=estimate.se,
@@ -320,8 +324,8 @@ def estimate_mean_score(counts: ReplayCounts, codes: Codes, level: float) -> Mea
         p_value=t_test(estimate, method.df),
         questions=int(scored.sum()),
         attempted=int(attempted.sum()),
-        lowest=_display.plain(_mean((destroy_low - sham_high)[attempted])),
-        highest=_display.plain(_mean((destroy_high - sham_low)[attempted])),
+        lowest=_display.plain(_mean(low[attempted])),
+        highest=_display.plain(_mean(high[attempted])),
         interval=method,
         notes=(*explain([("mean score", estimate.note)]), *describe_validity(counts)),
     )
@@ -334,8 +338,9 @@ def _arm(
     codes = _at(codes, used)
     rates = flips / replays
     mean = _mean(rates)
-    estimate = t_interval(mean, rates - mean, codes, level=level, within=(0, 1))
+    estimate = t_interval(mean, rates - mean, codes, level=level, within=(0.0, 1.0))
     made, low, high = _extremes(counts, arm)
+    low, high = low[made > 0], high[made > 0]
     return ArmRate(
         estimate=estimate.estimate,
         se=estimate.se,
@@ -348,8 +353,8 @@ def _arm(
         flips=int(flips.sum()),
         attempted=int((made > 0).sum()),
         invalid=int(getattr(counts, f"{arm}_invalid").sum()),
-        lowest=_display.plain(_mean(low[made > 0])),
-        highest=_display.plain(_mean(high[made > 0])),
+        lowest=_display.plain(_mean(low)),
+        highest=_display.plain(_mean(high)),
     )
 
 

@@ -50,6 +50,12 @@ DESCRIPTOR = (
     "tie excess describes this log; it is no test of whether questions are alike: very different"
     " ones can have none"
 )
+NO_VARIATION = (
+    "no interval: no question has a score of this sign, or every one has, so how far the share"
+    " could be off cannot be seen in the log"
+)
+FEW = "fewer than {n} questions tell {signs} scores from others: take the interval as rough"
+FEW_QUESTIONS = 5
 RATES_BY_T = "flip rates and mean score have cluster t intervals, whatever the others have"
 
 
@@ -74,8 +80,9 @@ class TieExcess:
     mean_score : MeanScore
         With cluster t interval and the test of no effect.
     equal_k : TieExcess or None
-        Where k differs between questions: the same at the pair (k_sham, k_destroy) that most
-        questions have, larger ones subsampled to it exactly and smaller ones left out.
+        Where k differs between questions or arms: the same at one k for both arms, the smaller
+        of the pair (k_sham, k_destroy) that most questions have; questions with more replays are
+        subsampled to it exactly, those with fewer left out.
     questions : dict
         ``read``, ``scored``, ``left_out`` (reason: count); in `equal_k` also ``subsampled``.
     records : dict or None
@@ -118,6 +125,9 @@ class TieExcess:
             "excess": {n: e.to_dict() for n, e in self.excess._asdict().items()},
             "null_se": _plain(self.null_se),
             "interval": self.interval.to_dict(),
+            "observed_intervals": {
+                n: e.to_dict() for n, e in self.observed_intervals._asdict().items()
+            },
             "equal_k": None if self.equal_k is None else self.equal_k.to_dict(),
             "notes": list(self.notes),
         }
@@ -241,6 +251,9 @@ def tie_excess(
     The population with mass 3/28 on each of (0, 0) and (1, 1) and 11/28 on each of (0, ½) and
     (1, ½) has tie excess 3/28, 1/28, 0 and 71301/1835008 at k = 1, 2, 3 and 10.
 
+    The interval needs questions of each sign: with a handful it is rough (the note says so),
+    and with none the log cannot show how far off the share could be, so there is none.
+
     Where k differs, one lost replay changes the ties much (10 against 9 replays tie at two
     points only), so the result at one k for all, `equal_k`, is there as well.
 
@@ -269,7 +282,7 @@ def tie_excess(
     codes, scored = counts.cluster_codes, counts.scored
     request = _Request(interval, level, resamples, rng)
     main = _estimate(counts, codes, request)
-    if scored.any() and None in main.k.values():
+    if scored.any() and (None in main.k.values() or main.k["sham"] != main.k["destroy"]):
         main = replace(main, equal_k=_at_equal_k(counts, codes, request))
     ledger = counts.ledger
     return replace(
@@ -343,16 +356,33 @@ def _intervals(
         for point, column, within in zip(points, influence.T, ranges, strict=True)
     ]
     if request.rng is None or codes is None or count_clusters(codes) < 2:
-        return estimates
+        return _without_variation(data, estimates)
     resampled = bootstrap(
         resampling_sums(data, codes),
         lambda sums: resampled_excess(data, sums),
         rng=request.rng,
         resamples=request.resamples,
     )
-    return [
+    estimates = [
         percentile_interval(point, column, level=request.level)
         for point, column in zip(points, resampled.T, strict=True)
+    ]
+    return _without_variation(data, estimates)
+
+
+def _without_variation(data: SignData, estimates: list[Estimate]) -> list[Estimate]:
+    """No interval for the excess of a share that is 0 or 1 in every question.
+
+    The linearised variance, and every resample, then lacks the share's own part and would
+    claim a precision that comes from the prediction alone.
+    """
+    constant = data.shares.min(axis=0) == data.shares.max(axis=0)
+    certain = constant & np.isin(data.shares[0], (0.0, 1.0))
+    return [
+        replace(estimate, se=None, low=None, high=None, note=estimate.note or NO_VARIATION)
+        if place >= 3 and certain[place - 3]
+        else estimate
+        for place, estimate in enumerate(estimates)
     ]
 
 
@@ -360,7 +390,8 @@ def _at_equal_k(
     counts: ReplayCounts, codes: NDArray[np.int64] | None, request: _Request
 ) -> TieExcess:
     scored = counts.scored
-    budget = modal_budget(counts.select(scored))
+    k = min(modal_budget(counts.select(scored)))
+    budget = (k, k)
     kept = scored & reaches(counts, budget)
     some = counts.select(kept)
     result = _estimate(some, None if codes is None else codes[kept], request, budget)
@@ -410,11 +441,20 @@ def _notes(result: TieExcess, counts: ReplayCounts) -> list[str]:
     if equal is not None:
         left_out = result.questions["scored"] - equal.questions["scored"]
         notes.append(
-            "k differs between questions, and each is predicted at its own; at"
-            f" {equal.k['sham']} sham and {equal.k['destroy']} destroy replays, which most have,"
+            "k differs, and each question is predicted at its own; at"
+            f" {equal.k['sham']} replays in each arm"
             f" {equal.questions['subsampled']} questions with more were subsampled (exactly) and"
             f" {left_out} with fewer left out"
         )
+    n = result.questions["scored"]
+    few = [
+        sign
+        for sign, share in result.observed._asdict().items()
+        if result.excess._asdict()[sign].low is not None
+        and min(round(share * n), n - round(share * n)) < FEW_QUESTIONS
+    ]
+    if few:
+        notes.append(FEW.format(n=FEW_QUESTIONS, signs=" and ".join(few)))
     if result.interval.method == "bootstrap":
         notes.append(RATES_BY_T)
     return [*notes, DESCRIPTOR]

@@ -72,7 +72,8 @@ def score_distribution(counts: ReplayCounts, excess: TieExcess) -> ScoreDistribu
     each arm. Subsampling keeps each question's expected flip rates, so the law stands at the
     mean of the per-question rates.
     """
-    view = excess if excess.equal_k is None else excess.equal_k
+    ragged = None in excess.k.values()
+    view = excess.equal_k if ragged and excess.equal_k is not None else excess
     k_sham, k_destroy = view.k["sham"], view.k["destroy"]
     if k_sham is None or k_destroy is None:
         return None

@@ -237,11 +237,11 @@ def test_paper_like_logs_show_the_population_s_sign_shares(k, expected, rng):
 
 
 def test_equal_logs_have_no_second_view():
-    result = tie_excess(counts_of([(1, 3, 2, 5), (0, 3, 1, 5)]))
-    assert result.k == {"sham": 3, "destroy": 5}
+    result = tie_excess(counts_of([(1, 3, 2, 3), (0, 3, 1, 3)]))
+    assert result.k == {"sham": 3, "destroy": 3}
     assert result.equal_k is None
     assert result.to_dict()["equal_k"] is None
-    assert "k_sham = 3, k_destroy = 5" in str(result)
+    assert "k = 3" in str(result)
 
 
 def test_observed_intervals_are_those_of_a_share():
@@ -361,7 +361,7 @@ def test_to_dict_has_the_promised_keys(rng):
     plain = tie_excess(counts_of(rows, cluster, ledger=ledger)).to_dict()
     assert set(plain) == {
         "questions", "records", "clusters", "k", "flip_rates", "mean_score", "observed",
-        "predicted", "excess", "interval", "notes", "null_se", "equal_k",
+        "predicted", "excess", "interval", "notes", "null_se", "equal_k", "observed_intervals",
     }  # fmt: skip
     assert plain["records"] == {"read": 200, "used": 190, "left_out": {"invalid": 10}}
     assert set(plain["questions"]) == {"read", "scored", "left_out"}
@@ -395,3 +395,44 @@ def test_text_and_html_show_the_table(rng):
     assert "&lt;b&gt;bold&lt;/b&gt; file" in html
     assert "<b>" not in html
     assert html.count("<table>") == html.count("</table>") == 3
+
+
+def test_a_sign_that_no_question_shows_has_no_interval():
+    # With x̄ and ȳ near the ends the linearised variance of the negative share is only that of
+    # its prediction, a tenth of what chance allows; every resample lacks it as well.
+    counts = ReplayCounts(
+        list("abcdefgh"), [0, 1, 0, 1, 0, 0, 1, 0], [3] * 8, [3, 3, 2, 3, 3, 2, 3, 3], [3] * 8,
+        cluster=list("uuvvwwxx"),
+    )  # fmt: skip
+    for interval in ("t", "bootstrap"):
+        result = tie_excess(counts, interval=interval, rng=1)
+        for excess in result.excess:
+            assert excess.estimate == excess.estimate
+            assert (excess.se, excess.low, excess.high) == (None, None, None)
+        assert any("no question has a score of this sign" in note for note in result.notes)
+    assert result.null_se.negative > 0.01
+
+
+def test_a_sign_that_few_questions_show_is_noted():
+    flips = [1] * 3 + [0] * 27
+    counts = ReplayCounts(
+        [f"q{i}" for i in range(30)], flips, [1] * 30, flips[::-1], [1] * 30,
+        cluster=[f"v{i % 10}" for i in range(30)],
+    )  # fmt: skip
+    notes = tie_excess(counts).notes
+    assert any(note.startswith("fewer than 5 questions tell negative") for note in notes)
+
+
+@pytest.mark.parametrize("budget", [(10, 9), (3, 5)])
+def test_arms_of_unequal_k_are_also_shown_at_equal_k(budget, rng):
+    n = 200
+    counts = ReplayCounts(
+        [f"q{i}" for i in range(n)],
+        rng.binomial(budget[0], 0.3, n), [budget[0]] * n,
+        rng.binomial(budget[1], 0.5, n), [budget[1]] * n,
+        cluster=[f"v{i % 20}" for i in range(n)],
+    )  # fmt: skip
+    result = tie_excess(counts)
+    assert result.k == {"sham": budget[0], "destroy": budget[1]}
+    assert result.equal_k.k == {"sham": min(budget), "destroy": min(budget)}
+    assert result.equal_k.questions["subsampled"] == n

@@ -423,3 +423,14 @@ def test_scipys_distributions_are_not_imported():
         "sys.exit('scipy.stats' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_no_probability_is_above_one():
+    assert FiniteReplayLaw(0.1, 1 / 3, k=32).cdf(1) == 1.0
+    assert FiniteReplayLaw(1e-12, 1 - 1e-12, k=20).positive() == 1.0
+    p = np.concatenate([np.linspace(0, 1, 60), [1e-300, 1e-16, 1 - 2**-53]])
+    for k in (1, 2, 3, 7, 20, 32, 40):
+        for law in (FiniteReplayLaw(p[:, None], p, k=k),
+                    FiniteReplayLaw(p[:, None], p, k_sham=k, k_destroy=k + 1)):  # fmt: skip
+            for share in (*law.signs(), law.tie(), law.cdf(0), law.cdf(1)):
+                assert share.max() <= 1.0
