@@ -54,7 +54,7 @@ def main() -> None:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "carve-stats"
-        message = " ".join(error.format_message().split())
+        message = " ".join(error.format_message().split()).removesuffix(".")
         click.echo(f"carve-stats: {message} (see {command} --help)", err=True)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -27,10 +28,37 @@ def test_every_command_has_help_and_stands_in_the_readme(name):
     assert re.search(rf"carve-stats {name}\b", (ROOT / "README.md").read_text())
 
 
-def test_an_unknown_command_offers_the_nearest():
-    shown = CliRunner().invoke(carve_stats_command, ["exces"])
-    assert shown.exit_code == 2
-    assert "did you mean 'excess'?" in shown.output
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["exces"], "did you mean 'excess'?"),
+        (["excess"], "'LOGS...' (see carve-stats excess --help)"),
+        (["excess", "x.csv", "--levle", "1"], "'--level'"),
+        (["excess", "x.csv", "--level", "much"], "'much' is not a valid float"),
+        (["excess", "x.csv", "--interval", "bootstrap", "--seed", "-1"], "x.csv"),
+        (["simulate", "paper", "--seed", "-1"], "-1"),
+        (["simulate", "paper"], "'--seed'"),
+    ],
+)
+def test_wrong_usage_is_one_line(refused, arguments, word):
+    assert word in refused(*arguments)
+
+
+def test_help_shows_examples_on_lines_of_their_own(command):
+    _, out, _ = command("excess", "--help")
+    assert "\n    carve-stats excess results/ --videos videos.csv\n" in out
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, click.Abort])
+def test_an_interruption_says_how_to_go_on(monkeypatch, capsys, interruption):
+    def interrupt(**_):
+        raise interruption
+
+    monkeypatch.setattr("carve_stats.cli.main.carve_stats_command", interrupt)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 130
+    assert "the same command goes on" in capsys.readouterr().err
 
 
 def test_an_error_is_one_line_and_its_exit_status(monkeypatch, capsys):

@@ -1,6 +1,7 @@
 """`carve-stats replay` and `status`: the user's own agent, resumed and topped up."""
 
 import json
+import sys
 
 import pytest
 
@@ -95,3 +96,40 @@ def test_status_of_no_run(tmp_path, refused):
     assert str(tmp_path) in refused("status", tmp_path)
     (tmp_path / "plan.json").write_text(json.dumps({"seed": 1}))
     assert "plan.json" in refused("status", tmp_path)
+
+
+def test_an_edited_agent_is_another_plan(folder, command_json, refused):
+    (folder / "own.toml").write_text(CONFIG.format(use="python:edited_adapter:answer"))
+    module = folder / "edited_adapter.py"
+    module.write_text(ADAPTER)
+    assert command_json("replay", "own.toml", "--limit", 2)["done"] == 18
+    sys.modules.pop("edited_adapter")
+    module.write_text(ADAPTER + "\n# another agent, for all that anybody knows\n")
+    assert "source_sha256" in refused("replay", "own.toml", "--limit", 2)
+
+
+def test_the_agent_is_found_beside_the_configuration(folder, command_json, monkeypatch, tmp_path):
+    (folder / "beside_adapter.py").write_text(ADAPTER)
+    (folder / "own.toml").write_text(CONFIG.format(use="python:beside_adapter:answer"))
+    monkeypatch.chdir("/")
+    assert command_json("replay", folder / "own.toml", "--limit", 1)["done"] == 9
+
+
+def test_an_unfinished_run_is_said_to_be_so(folder, command_json, command):
+    command_json("replay", "audit.toml")
+    segment = next((folder / "run/segments").iterdir())
+    lines = segment.read_bytes().splitlines(keepends=True)
+    segment.write_bytes(b"".join(lines[:200]) + lines[200][:30])
+    result = command_json("excess", "run")
+    assert any("200 of 360 replays are done" in note for note in result["notes"])
+    _, _, err = command("replay", "audit.toml")
+    assert "replays: going on, 200 of 360 are there already" in err
+    _, _, err = command("replay", "audit.toml")
+    assert "replays: nothing to do, 360 of 360 are there already" in err
+
+
+def test_a_folder_around_a_run_is_met_with_a_hint(folder, command_json, refused):
+    around = folder / "around"
+    command_json("replay", "audit.toml", "--limit", 1, "--store", around / "run")
+    for name in ("status", "excess"):
+        assert f"did you mean {around / 'run'}?" in refused(name, around)
