@@ -18,7 +18,7 @@ from scipy.special import stdtr, stdtrit
 
 from carve_stats import _display
 from carve_stats.errors import InputError, unknown_name
-from carve_stats.law._arguments import generator, whole_number
+from carve_stats.law._arguments import generator, one_number, one_whole_number
 
 __all__ = [
     "UNKNOWN_CLUSTERS",
@@ -166,9 +166,10 @@ def check_level(level: float) -> float:
     InputError
         Anything else.
     """
-    if not 0 < level < 1:
+    number = one_number("level", level)
+    if not 0 < number < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1, for example 0.95")
-    return float(level)
+    return number
 
 
 def count_clusters(codes: ArrayLike) -> int:
@@ -398,7 +399,7 @@ def bootstrap(
         raise InputError(
             f"sums has shape {table.shape}: the bootstrap needs one row a cluster, and at least two"
         )
-    repeats = int(whole_number("resamples", resamples, least=100))
+    repeats = one_whole_number("resamples", resamples, least=100)
     seed = generator(rng).integers(2**64, dtype=np.uint64)
     clusters = len(table)
     total = table.sum(axis=0)

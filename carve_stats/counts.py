@@ -254,6 +254,7 @@ class ReplayCounts:
         >>> int(pooled.sham_flips[0]), int(pooled.sham_replays[0])
         (1, 6)
         """
+        check_counts(other)
         if (self.cluster is None) != (other.cluster is None):
             raise InputError(
                 "one run names the clusters and the other does not: give both, or neither"
@@ -308,6 +309,8 @@ def _ids(name: str, values: ArrayLike) -> NDArray[np.str_]:
     for row, value in enumerate(array.tolist() if array.dtype.kind not in "US" else ()):
         if _is_missing(value):
             raise InputError(f"{name}={value!r} in row {row}: every row needs an id")
+    if array.dtype.kind == "S":
+        raise InputError(f"{name} holds bytes: give texts")
     ids = array.astype(np.str_)  # always a copy: the caller keeps theirs
     empty = np.flatnonzero(ids == "")
     if empty.size:

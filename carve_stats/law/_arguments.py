@@ -10,7 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from carve_stats.errors import InputError
 
-__all__ = ["Rational", "as_fraction", "generator", "probability", "replay_budget", "whole_number"]
+__all__ = [
+    "Rational",
+    "as_fraction",
+    "generator",
+    "numbers",
+    "one_number",
+    "one_whole_number",
+    "probability",
+    "replay_budget",
+    "whole_number",
+]
 
 Rational = Fraction | int | float | str
 """A threshold of the score: ``Fraction(1, 3)``, ``0``, ``"1/3"``, or a float."""
@@ -20,7 +30,7 @@ _LARGEST = 2**31 - 1  # so that y·k_sham − x·k_destroy fits in 64 bits
 
 def probability(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """A read-only copy as float64; InputError for NaN and anything outside [0, 1]."""
-    array = _numbers(name, value, "a probability, between 0 and 1").astype(np.float64)
+    array = numbers(name, value, "a probability, between 0 and 1").astype(np.float64)
     # A NaN makes both comparisons false.
     if array.size and not (array.min() >= 0.0 and array.max() <= 1.0):
         _refuse(name, array, ~((array >= 0.0) & (array <= 1.0)), "a probability, between 0 and 1")
@@ -31,12 +41,28 @@ def probability(name: str, value: ArrayLike) -> NDArray[np.float64]:
 def whole_number(name: str, value: ArrayLike, *, least: int = 1) -> NDArray[np.int64]:
     """A read-only copy as int64; InputError for fractions, NaN and less than `least`."""
     rule = f"a whole number of at least {least}"
-    array = _numbers(name, value, rule)
+    array = numbers(name, value, rule)
     _refuse(name, array, ~((array >= least) & (array == np.floor(array))), rule)
     _refuse(name, array, array > _LARGEST, f"a whole number of at most {_LARGEST}")
     whole = array.astype(np.int64)
     whole.flags.writeable = False
     return whole
+
+
+def one_whole_number(name: str, value: ArrayLike, *, least: int = 1) -> int:
+    """One whole number as int; InputError for arrays and what `whole_number` refuses."""
+    array = whole_number(name, value, least=least)
+    if array.ndim:
+        raise InputError(f"{name} is an array: give one whole number")
+    return int(array)
+
+
+def one_number(name: str, value: ArrayLike) -> float:
+    """One number as float; InputError for anything that is none. Its range is not checked."""
+    array = numbers(name, value, "a number")
+    if array.ndim:
+        raise InputError(f"{name} is an array: give one number")
+    return float(array)
 
 
 def replay_budget(
@@ -70,7 +96,8 @@ def generator(rng: np.random.Generator | int) -> np.random.Generator:
     raise InputError(f"rng={rng!r} must be a numpy.random.Generator or a seed of at least 0")
 
 
-def _numbers(name: str, value: ArrayLike, rule: str) -> NDArray[Any]:
+def numbers(name: str, value: ArrayLike, rule: str) -> NDArray[Any]:
+    """The value as an array of whole numbers or floats; InputError that states the rule."""
     try:
         array = np.array(value)
     except ValueError:

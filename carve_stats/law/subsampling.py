@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats.errors import InputError
-from carve_stats.law._arguments import whole_number
+from carve_stats.law._arguments import one_whole_number
 from carve_stats.law.finite_replay import SignShares
 
 __all__ = ["subsampled_flips", "subsampled_signs"]
@@ -40,7 +40,7 @@ def subsampled_flips(k: int, to_k: int) -> NDArray[np.float64]:
     >>> subsampled_flips(3, 1)[2].round(4)
     array([0.3333, 0.6667])
     """
-    made, kept = _budget("k", k), _budget("to_k", to_k)
+    made, kept = one_whole_number("k", k), one_whole_number("to_k", to_k)
     _refuse_more(made, kept, "k")
     ways, subsets = _ways(made, kept)
     return (ways / subsets).astype(float)
@@ -92,7 +92,7 @@ def subsampled_signs(k_sham: int, k_destroy: int, to_k_sham: int, to_k_destroy: 
         "to_k_destroy": to_k_destroy,
     }
     made_sham, made_destroy, kept_sham, kept_destroy = (
-        _budget(name, value) for name, value in budget.items()
+        one_whole_number(name, value) for name, value in budget.items()
     )
     for arm, kept, made in (
         ("sham", kept_sham, made_sham),
@@ -117,13 +117,6 @@ def subsampled_signs(k_sham: int, k_destroy: int, to_k_sham: int, to_k_destroy: 
             for which in (numerators < 0, numerators == 0, numerators > 0)
         )
     )
-
-
-def _budget(name: str, value: int) -> int:
-    array = whole_number(name, value)
-    if array.ndim:
-        raise InputError(f"{name} is an array: give one whole number")
-    return int(array)
 
 
 def _refuse_more(made: int, kept: int, name: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats.errors import InputError
-from carve_stats.law._arguments import whole_number
+from carve_stats.law._arguments import one_whole_number
 
 __all__ = ["DrawnQuestions", "cluster_codes", "numbered"]
 
@@ -49,7 +49,7 @@ class DrawnQuestions:
 
 def cluster_codes(n: int, clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The cluster of each of n questions, ascending from 0; every cluster has at least one."""
-    count = int(whole_number("clusters", clusters))
+    count = one_whole_number("clusters", clusters)
     if count > n:
         raise InputError(f"clusters={count} must not exceed n={n}: every cluster has a question")
     shares = rng.dirichlet(np.full(count, _EVENNESS))

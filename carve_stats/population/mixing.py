@@ -9,7 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
-from carve_stats.law._arguments import generator, probability, whole_number
+from carve_stats.law._arguments import (
+    generator,
+    numbers,
+    one_number,
+    one_whole_number,
+    probability,
+)
 from carve_stats.law.finite_replay import FiniteReplayLaw, SignShares
 from carve_stats.population.draws import DrawnQuestions, cluster_codes, numbered
 from carve_stats.population.families import BetaCopula, paper_family
@@ -137,14 +143,16 @@ class Population:
         """
         return cls._from_family(
             BetaCopula(
-                mean_sham=(mean_sham,),
-                mean_destroy=(mean_destroy,),
-                concentration_sham=concentration_sham,
-                concentration_destroy=concentration_destroy,
-                correlation=correlation,
-                insensitive=insensitive,
-                insensitive_mean=insensitive_mean,
-                insensitive_concentration=insensitive_concentration,
+                mean_sham=(one_number("mean_sham", mean_sham),),
+                mean_destroy=(one_number("mean_destroy", mean_destroy),),
+                concentration_sham=one_number("concentration_sham", concentration_sham),
+                concentration_destroy=one_number("concentration_destroy", concentration_destroy),
+                correlation=one_number("correlation", correlation),
+                insensitive=one_number("insensitive", insensitive),
+                insensitive_mean=one_number("insensitive_mean", insensitive_mean),
+                insensitive_concentration=one_number(
+                    "insensitive_concentration", insensitive_concentration
+                ),
             )
         )
 
@@ -269,7 +277,7 @@ class Population:
         video effects see `BetaCopula.draw`.
         """
         rng = generator(rng)
-        count = int(whole_number("n", n))
+        count = one_whole_number("n", n)
         self._check_icc(icc, clusters)
         video = None if clusters is None else cluster_codes(count, clusters, rng)
         if self.family is None:
@@ -321,9 +329,9 @@ class Population:
         <ReplayCounts: 1258 questions, 1258 scored, 103 clusters>
         """
         rng = generator(rng)
-        replays = int(whole_number("k", k))
+        replays = one_whole_number("k", k)
         if p_self is not None:
-            p_self = float(probability("p_self", p_self))
+            p_self = one_number("p_self", probability("p_self", p_self))
         drawn = self.draw(n, clusters=clusters, icc=icc, rng=rng)
         every = np.full(len(drawn), replays)
         return ReplayCounts(
@@ -346,7 +354,7 @@ class Population:
         )
 
     def _check_icc(self, icc: float, clusters: int | None) -> None:
-        if not 0.0 <= icc < 1.0:
+        if not 0.0 <= one_number("icc", icc) < 1.0:
             raise InputError(f"icc={icc} must be at least 0 and below 1")
         if icc > 0.0 and clusters is None:
             raise InputError(f"icc={icc} needs clusters: give how many videos there are")
@@ -358,7 +366,7 @@ class Population:
 
 
 def _weights(values: ArrayLike) -> NDArray[np.float64]:
-    weights = np.array(values, dtype=np.float64)
+    weights = numbers("weights", values, "numbers of at least 0").astype(np.float64)
     wrong = np.argwhere(~(np.isfinite(weights) & (weights >= 0.0)))
     if wrong.size:
         index = tuple(wrong[0])

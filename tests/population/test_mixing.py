@@ -1,6 +1,7 @@
 """Populations against the project's reference values, the exact law and enumeration."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -287,3 +288,21 @@ class TestTypes:
         with pytest.raises(InputError) as refusal:
             make()
         assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Population([0.1], [0.2], ["x"]), "weights="),
+        (lambda: Population([0.1], [0.2], [[1], [2, 3]]), "weights must be"),
+        (lambda: Population.beta("a", 2, 0.5, 2), "mean_sham='a' must be a number"),
+        (lambda: Population.beta([0.5], 2, 0.5, 2), "mean_sham is an array"),
+        (lambda: Population.paper().sample(10, [3, 3], rng=1), "k is an array"),
+        (lambda: Population.paper().sample(10, 3, icc="x", rng=1), "icc='x' must be a number"),
+        (lambda: Population.paper().sample(10, 3, p_self=[0.1, 0.2], rng=1), "p_self is an array"),
+        (lambda: Population.paper().sample(10, 3, clusters=[3], rng=1), "clusters is an array"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_by_name(make, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        make()
