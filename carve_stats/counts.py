@@ -306,11 +306,14 @@ def _ids(name: str, values: ArrayLike) -> NDArray[np.str_]:
     array = _array(name, values)
     if array.ndim != 1:
         raise InputError(f"{name} has shape {array.shape}: it must be one-dimensional")
-    for row, value in enumerate(array.tolist() if array.dtype.kind not in "US" else ()):
-        if _is_missing(value):
-            raise InputError(f"{name}={value!r} in row {row}: every row needs an id")
     if array.dtype.kind == "S":
         raise InputError(f"{name} holds bytes: give texts")
+    # Beside texts in a list NumPy makes the text "nan" of a NaN: the list itself is looked at.
+    listed = isinstance(values, list | tuple)
+    if listed or array.dtype.kind != "U":
+        for row, value in enumerate(values if listed else array.tolist()):
+            if _is_missing(value):
+                raise InputError(f"{name}={value!r} in row {row}: every row needs an id")
     ids = array.astype(np.str_)  # always a copy: the caller keeps theirs
     empty = np.flatnonzero(ids == "")
     if empty.size:

@@ -164,3 +164,16 @@ def test_a_ledger_must_add_up():
     }  # fmt: skip
     with pytest.raises(InputError, match="read=4 must equal used=2 plus left_out"):
         Ledger(4, 2, {"invalid": 1})
+
+
+@pytest.mark.parametrize("name", ["question", "cluster"])
+@pytest.mark.parametrize("missing", [float("nan"), None])
+def test_a_missing_id_among_texts_is_no_id(name, missing):
+    ids = {"question": ["a", "b"], "cluster": ["v", "w"], name: ["x", missing]}
+    with pytest.raises(InputError, match=rf"{name}=\w+ in row 1: every row needs an id"):
+        ReplayCounts(ids["question"], [1, 0], [3, 3], [2, 1], [3, 3], cluster=ids["cluster"])
+
+
+def test_bytes_are_no_ids():
+    with pytest.raises(InputError, match="question holds bytes"):
+        ReplayCounts([b"a"], [1], [3], [2], [3])

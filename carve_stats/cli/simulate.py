@@ -45,7 +45,9 @@ def simulate(population: str, store: str | None, as_json: bool, **settings: Any)
         settings["icc"] = 0.1 if population == "paper" else 0.0
     with TemporaryDirectory(prefix="carve-stats-") as folder:
         status, excess = _replay(drawn_from, store or folder, settings)
-    truth = drawn_from.signs(settings["k"])
+    # A kept run may hold more replays than were asked for now.
+    k = excess.k["sham"] or settings["k"]
+    truth = drawn_from.signs(k)
     if as_json:
         echo_json(
             {"population": truth._asdict(), "status": status.to_dict(), "excess": excess.to_dict()}
@@ -53,7 +55,7 @@ def simulate(population: str, store: str | None, as_json: bool, **settings: Any)
         return
     click.echo(str(excess))
     click.echo(
-        f"\nThe population's own shares at k = {settings['k']}: negative {truth.negative:.4f},"
+        f"\nThe population's own shares at k = {k}: negative {truth.negative:.4f},"
         f" zero {truth.zero:.4f}, positive {truth.positive:.4f}"
     )
     if store:

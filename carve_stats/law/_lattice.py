@@ -31,6 +31,8 @@ def threshold(theta: Rational, denominator: int) -> int:
         largest = denominator if theta > 0 else -denominator - 1
     elif math.isnan(theta):
         raise InputError("theta=nan must be a number, such as 0 or '1/3'")
+    elif abs(theta) > 1.0:  # no score is there
+        largest = denominator if theta > 0 else -denominator - 1
     else:
         largest = math.floor(as_fraction("theta", float(theta)) * denominator)
         while (largest + 1) / denominator <= theta:

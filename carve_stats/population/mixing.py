@@ -203,6 +203,9 @@ class Population:
         SignShares of float
             The exact law, averaged over the atoms.
         """
+        for name, value in (("k", k), ("k_sham", k_sham), ("k_destroy", k_destroy)):
+            if value is not None:
+                one_whole_number(name, value)
         law = FiniteReplayLaw(self.p_sham, self.p_destroy, k, k_sham=k_sham, k_destroy=k_destroy)
         return SignShares(*(float(self.weights @ share) for share in law.signs()))
 
@@ -236,7 +239,9 @@ class Population:
         """
         difference = self.p_destroy - self.p_sham
         between = self.weights @ (difference - self.weights @ difference) ** 2
-        within = self.weights @ np.asarray(FiniteReplayLaw(self.p_sham, self.p_destroy, k).var())
+        replays = one_whole_number("k", k)
+        law = FiniteReplayLaw(self.p_sham, self.p_destroy, replays)
+        within = self.weights @ np.asarray(law.var())
         return float(between / (between + within)) if between + within > 0.0 else float("nan")
 
     def draw(
@@ -372,7 +377,8 @@ def _weights(values: ArrayLike) -> NDArray[np.float64]:
         index = tuple(wrong[0])
         place = ", ".join(str(int(i)) for i in index)
         raise InputError(f"weights[{place}]={weights[index]} must be a number of at least 0")
-    total = weights.sum()
-    if not total > 0.0:
+    largest = weights.max(initial=0.0)
+    if not largest > 0.0:
         raise InputError("weights are all 0: at least one must be above 0")
-    return weights / total
+    weights = weights / largest  # so that the sum is finite
+    return weights / weights.sum()

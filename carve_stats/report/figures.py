@@ -8,6 +8,7 @@ grey.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -46,12 +47,16 @@ _SIGNS = {
 }
 
 
+_DRAWING = threading.RLock()
+
+
 @contextmanager
 def drawing_style() -> Iterator[None]:
     """Matplotlib's own defaults with this report's type, whatever the user's settings are."""
     import matplotlib
 
-    with matplotlib.rc_context():
+    # Matplotlib's settings belong to the process: two threads must not draw at once.
+    with _DRAWING, matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(
             {

@@ -29,6 +29,10 @@ def test_a_kept_run_is_resumed_and_read_like_any_log(tmp_path, command_json, com
     assert command_json("status", tmp_path / "run") == first["status"]
     topped_up = command_json(*arguments, "--store", tmp_path / "run", "--k", 5)
     assert topped_up["status"]["done"] == 50 * 5 * 3
+    # With the smaller k again the run still holds, and shows, the larger one; so does the truth.
+    lowered = command_json(*arguments, "--store", tmp_path / "run")
+    assert lowered["excess"]["k"] == {"sham": 5, "destroy": 5}
+    assert lowered["population"] == topped_up["population"]
 
 
 def test_atoms_from_a_file(tmp_path, command_json, refused):

@@ -434,3 +434,10 @@ def test_no_probability_is_above_one():
                     FiniteReplayLaw(p[:, None], p, k_sham=k, k_destroy=k + 1)):  # fmt: skip
             for share in (*law.signs(), law.tie(), law.cdf(0), law.cdf(1)):
                 assert share.max() <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("theta", "expected"), [(1e308, 1.0), (1e17, 1.0), (-1e30, 0.0), (1.5, 1.0)]
+)
+def test_thresholds_far_away_are_answered_at_once(theta, expected):
+    assert FiniteReplayLaw(0.3, 0.6, k=3).cdf(theta) == expected

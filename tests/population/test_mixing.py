@@ -306,3 +306,15 @@ class TestTypes:
 def test_arguments_of_another_kind_are_refused_by_name(make, message):
     with pytest.raises(InputError, match=re.escape(message)):
         make()
+
+
+def test_huge_weights_keep_their_ratio():
+    population = Population([0.1, 0.2], [0.2, 0.3], [1e308, 1e308])
+    assert population.weights.tolist() == [0.5, 0.5]
+
+
+def test_one_k_for_all_atoms():
+    population = Population([0.1, 0.2], [0.2, 0.3])
+    for call in (population.signs, population.reliability):
+        with pytest.raises(InputError, match="k is an array"):
+            call([3, 4])

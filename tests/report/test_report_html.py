@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -223,6 +224,19 @@ def test_every_colour_of_text_can_be_read_on_the_page(theme):
 
 def test_the_same_input_gives_the_same_bytes(tmp_path):
     assert write(tmp_path, log()) == source_of()
+
+
+def test_threads_give_the_same_bytes_and_leave_matplotlib_as_it_was(tmp_path):
+    import matplotlib
+
+    folders = [tmp_path / str(i) for i in range(6)]
+    for folder in folders:
+        folder.mkdir()
+    before = dict(matplotlib.rcParams)
+    with ThreadPoolExecutor(6) as pool:
+        pages = list(pool.map(lambda folder: write(folder, log()), folders))
+    assert set(pages) == {source_of()}
+    assert dict(matplotlib.rcParams) == before
 
 
 def test_bootstrap_intervals_are_called_so(tmp_path):
