@@ -309,9 +309,9 @@ def _ids(name: str, values: ArrayLike) -> NDArray[np.str_]:
     if array.dtype.kind == "S":
         raise InputError(f"{name} holds bytes: give texts")
     # Beside texts in a list NumPy makes the text "nan" of a NaN: the list itself is looked at.
-    listed = isinstance(values, list | tuple)
-    if listed or array.dtype.kind != "U":
-        for row, value in enumerate(values if listed else array.tolist()):
+    listed = values if isinstance(values, list | tuple) else None
+    if listed is not None or array.dtype.kind != "U":
+        for row, value in enumerate(array.tolist() if listed is None else listed):
             if _is_missing(value):
                 raise InputError(f"{name}={value!r} in row {row}: every row needs an id")
     ids = array.astype(np.str_)  # always a copy: the caller keeps theirs

@@ -24,8 +24,11 @@ class Progress(Protocol):
 
 
 def echo_json(result: Mapping[str, Any]) -> None:
-    """Print one JSON object; NaN and infinity are refused, since JSON has neither."""
-    click.echo(json.dumps(result, allow_nan=False, ensure_ascii=False))
+    """Print one JSON object, in ASCII, which every terminal and file can take.
+
+    NaN and infinity are refused, since JSON has neither.
+    """
+    click.echo(json.dumps(result, allow_nan=False))
 
 
 @contextmanager

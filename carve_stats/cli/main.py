@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from importlib import import_module
 from pkgutil import iter_modules
@@ -42,9 +44,11 @@ def carve_stats_command() -> None:
 def main() -> None:
     """Run the command line.
 
-    An error that carve_stats raises on purpose is one line on stderr; the exit status is 2
-    for wrong input and 1 for a failed check.
+    An error that carve_stats raises on purpose, or the system in its place, is one line on
+    stderr; the exit status is 2 for wrong input and 1 for a failed check or a failed system.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows "?"
     try:
         status = carve_stats_command(prog_name="carve-stats", standalone_mode=False)
         sys.exit(status or 0)
@@ -55,13 +59,28 @@ def main() -> None:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "carve-stats"
         message = " ".join(error.format_message().split()).removesuffix(".")
-        click.echo(f"carve-stats: {message} (see {command} --help)", err=True)
+        _echo_error(f"{message} (see {command} --help)")
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("carve-stats: interrupted; the same command goes on with what is left", err=True)
+        _echo_error("interrupted; the same command goes on with what is left")
         sys.exit(130)  # what a shell reports for it: 128 + SIGINT
     except CarveStatsError as error:
-        click.echo(f"carve-stats: {error}", err=True)
+        _echo_error(str(error))
         sys.exit(error.exit_status)
-    except BrokenPipeError:
-        sys.exit(141)  # what a shell reports for a reader that went away: 128 + SIGPIPE
+    except OSError as error:
+        _drop_output()
+        _echo_error(f"{error.filename or 'the output'}: {error.strerror or error}")
+        sys.exit(1)
+
+
+def _echo_error(message: str) -> None:
+    """Print one line, whatever names of files and columns are in the message."""
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+    click.echo(f"carve-stats: {shown}", err=True)
+
+
+def _drop_output() -> None:
+    """Let Python end without trying again to write what stdout would not take."""
+    output = sys.__stdout__
+    if output is not None and output is sys.stdout:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())

@@ -40,11 +40,13 @@ def simulate(population: str, store: str | None, as_json: bool, **settings: Any)
     """  # noqa: D301 (click wants the character, not the letters)
     from tempfile import TemporaryDirectory
 
+    if store == "":
+        raise InputError("--store '' is an empty path: give a directory")
     drawn_from = _population(population, settings["p_sham"], settings["p_destroy"])
     if settings["icc"] is None:
         settings["icc"] = 0.1 if population == "paper" else 0.0
     with TemporaryDirectory(prefix="carve-stats-") as folder:
-        status, excess = _replay(drawn_from, store or folder, settings)
+        status, excess = _replay(drawn_from, folder if store is None else store, settings)
     # A kept run may hold more replays than were asked for now.
     k = excess.k["sham"] or settings["k"]
     truth = drawn_from.signs(k)
@@ -99,6 +101,8 @@ def _read_atoms(path: str) -> Population:
         raise InputError(
             f"{path}: has no column {error}: the columns are {', '.join(columns)}"
         ) from None
+    except csv.Error as error:
+        raise InputError(f"{path}, line {rows.line_num}: cannot be read: {error}") from None
     except (TypeError, ValueError):
         raise InputError(
             f"{path}, line {rows.line_num}: {name}={row[name]!r} must be a number"

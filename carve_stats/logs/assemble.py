@@ -99,8 +99,8 @@ def _choose_runs(connection: Any, run: str | None, pool_runs: bool) -> list[str]
 
 def _refuse_videos(connection: Any, scans: Sequence[Scan], question: str) -> None:
     parts = [
-        f"SELECT {number} AS scan, row, video_id::VARCHAR AS video FROM ({scan.numbered()})"
-        f" WHERE question_id::VARCHAR = {literal(question)} AND video_id::VARCHAR <> ''"
+        f"SELECT {number} AS scan, row, {scan.text('video_id')} AS video FROM ({scan.numbered()})"
+        f" WHERE {scan.text('question_id')} = {literal(question)} AND video IS NOT NULL"
         for number, scan in enumerate(scans)
         if "video_id" in scan.types
     ]

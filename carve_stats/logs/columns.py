@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import InputError, unknown_name
+from carve_stats.logs.scan import identifier, text_of
 
 __all__ = [
     "COMPACT_COLUMNS",
@@ -14,6 +15,9 @@ __all__ = [
     "check_mapping",
     "form_of",
     "name_columns",
+    "refuse_alike",
+    "select_columns",
+    "strange_columns",
 ]
 
 RECORD_COLUMNS = (
@@ -48,6 +52,9 @@ COMPACT_COLUMNS = (
 """Of a compact log: one record a question, its flips as lists of 0, 1 and null."""
 
 _COLUMNS = {"records": RECORD_COLUMNS, "counts": COUNT_COLUMNS, "compact": COMPACT_COLUMNS}
+_MARKS = {"records": ("condition", "repetition"), "counts": COUNT_COLUMNS[3::3]}
+"""What only a row of this form fills; a compact log has the marks of counts."""
+
 _NEEDED = {
     "records": ("question_id", "condition", "repetition"),
     "counts": ("question_id",),
@@ -89,16 +96,91 @@ def form_of(there: Iterable[str], mapping: Mapping[str, str]) -> str:
     -------
     str
         ``counts`` and ``compact`` where the flips of both arms are there, with and without
-        the replays they are out of.
+        the replays they are out of; ``records`` where the mapping names their columns.
     """
     names = set(there)
+    said = _said_form(mapping)
 
     def has(ours: str) -> bool:
         return mapping.get(ours, ours) in names
 
-    if not (has("sham_flips") and has("destroy_flips")):
+    if said == "records" or not (has("sham_flips") and has("destroy_flips")):
         return "records"
     return "counts" if has("sham_replays") and has("destroy_replays") else "compact"
+
+
+def _said_form(mapping: Mapping[str, str]) -> str | None:
+    """The form whose columns, and not those of the other, the mapping names."""
+    said = [form for form, marks in _MARKS.items() if set(marks) & set(mapping)]
+    return said[0] if len(said) == 1 else None
+
+
+def strange_columns(
+    found: Mapping[str, str], mapping: Mapping[str, str], *, form: str
+) -> tuple[list[str], list[str]]:
+    """The columns by which a row is told to be of another form than the log.
+
+    Parameters
+    ----------
+    found : mapping of str to str
+        As `name_columns` gives it.
+    mapping : mapping of str to str
+        As `check_mapping` gives it.
+    form : str
+        As `form_of` gives it.
+
+    Returns
+    -------
+    strange, own : list of str
+        Their names. A row is strange where one of the first is filled and none of the second,
+        which is empty unless the mapping says the form.
+    """
+    mine = "records" if form == "records" else "counts"
+    other = "counts" if form == "records" else "records"
+    strange = [mapping.get(ours, ours) for ours in _MARKS[other]]
+    own = [found[ours] for ours in _MARKS[mine] if ours in found]
+    return (
+        [name for name in strange if name not in found.values()],
+        own if _said_form(mapping) == mine else [],
+    )
+
+
+def select_columns(
+    found: Mapping[str, str],
+    mapping: Mapping[str, str],
+    *,
+    form: str,
+    there: Iterable[str] | None = None,
+) -> str:
+    """Write the SQL that selects our columns, and `strange`, from a table with theirs.
+
+    Parameters
+    ----------
+    found, mapping, form
+        As for `strange_columns`.
+    there : iterable of str, optional
+        The names of the columns of the table; not given, all that are asked for are there.
+
+    Returns
+    -------
+    str
+        What follows SELECT. Where `run` and `run_id` are both there, the first that is filled.
+    """
+    names = None if there is None else set(there)
+
+    def is_there(name: str) -> bool:
+        return names is None or name in names
+
+    def any_filled(columns: list[str]) -> str:
+        filled = [f"{text_of(identifier(c))} IS NOT NULL" for c in columns if is_there(c)]
+        return f"({' OR '.join(filled)})" if filled else "false"
+
+    selected = {ours: identifier(theirs) for ours, theirs in found.items()}
+    if "run" not in mapping and found.get("run") == "run" and is_there("run_id"):
+        selected["run"] = f"coalesce({text_of('run')}, {text_of('run_id')})"
+    strange, own = strange_columns(found, mapping, form=form)
+    selected["strange"] = f"{any_filled(strange)} AND NOT {any_filled(own)}"
+    return ", ".join(f"{sql} AS {ours}" for ours, sql in selected.items())
 
 
 def name_columns(
@@ -153,3 +235,17 @@ def name_columns(
             f" columns={{{missing[0].split()[0]!r}: …}} (--map {missing[0].split()[0]}=…)"
         )
     return found
+
+
+def refuse_alike(names: Iterable[str], place: str) -> None:
+    """Raise for names that are the same or differ only in case, which DuckDB does not tell."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.get(name.lower())
+        if other == name:
+            raise InputError(f"{place}: two columns are named {name!r}: rename one")
+        if other is not None:
+            raise InputError(
+                f"{place}: the columns {other!r} and {name!r} differ only in case: rename one"
+            )
+        seen[name.lower()] = name

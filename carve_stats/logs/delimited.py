@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from carve_stats.errors import InputError, RecordError
-from carve_stats.logs.columns import form_of, name_columns
-from carve_stats.logs.scan import Scan, identifier, literal
+from carve_stats.logs.columns import form_of, name_columns, refuse_alike, select_columns
+from carve_stats.logs.scan import Scan, check_gzip, literal
 
 __all__ = ["header", "is_mine", "scan", "table_sql"]
 
@@ -49,6 +49,7 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
 
 def header(path: Path) -> tuple[list[str], str]:
     """The names in the header line of a delimited file, and its delimiter."""
+    check_gzip(path)
     try:
         with _opened(path) as file:
             line = file.readline()
@@ -58,9 +59,9 @@ def header(path: Path) -> tuple[list[str], str]:
         raise InputError(f"{path}: the file is empty: it needs a header line and records")
     delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([line], delimiter=d))))
     names = next(csv.reader([line], delimiter=delimiter))
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{path}: two columns are named {name!r}: rename one")
+    # As the index is that a data frame is written with.
+    names = [name or f"(unnamed {number})" for number, name in enumerate(names, 1)]
+    refuse_alike(names, str(path))
     return names, delimiter
 
 
@@ -78,13 +79,11 @@ def _scan(path: Path, mapping: Mapping[str, str]) -> Scan:
     names, delimiter = header(path)
     form = form_of(names, mapping)
     found = name_columns(names, mapping, form=form, place=str(path))
-    selected = ", ".join(f"{identifier(theirs)} AS {ours}" for ours, theirs in found.items())
-
+    selected = select_columns(found, mapping, form=form, there=names)
     return Scan(
         sql=f"SELECT {selected}, {literal(str(path))} AS source"
         f" FROM {table_sql(path, names, delimiter)}",
-        types=dict.fromkeys(found, "VARCHAR"),
-        present=frozenset(found),
+        types=dict.fromkeys(found, "VARCHAR") | {"strange": "BOOLEAN"},
         form=form,
         locate=lambda row: f"{path} record {row + 1}",
         inputs=(str(path),),
@@ -103,6 +102,7 @@ def _refuse_ragged(path: Path, fields: int, delimiter: str) -> None:
     with _opened(path) as file:
         rows = (row for row in csv.reader(file, delimiter=delimiter) if row)  # no blank lines
         next(rows)
+        number = 0
         try:
             for number, row in enumerate(rows, 1):
                 if len(row) != fields:
@@ -113,4 +113,22 @@ def _refuse_ragged(path: Path, fields: int, delimiter: str) -> None:
         except UnicodeDecodeError:
             raise InputError(f"{path}: not UTF-8 text: save it as UTF-8") from None
         except csv.Error as error:
+            if "field limit" in str(error):
+                error = csv.Error(f"a field of record {number + 1} is too long: is a quote open?")
             raise InputError(f"{path}: cannot be read: {error}") from None
+    _refuse_mixed_ends(path)
+
+
+def _refuse_mixed_ends(path: Path) -> None:
+    """Raise where records end in different ways."""
+    ends, quoted = set(), False
+    with _opened(path) as file:
+        for line in file:
+            quoted ^= line.count('"') % 2 == 1
+            if not quoted:
+                ends.add(line[len(line.rstrip("\r\n")) :])
+    if len(ends - {""}) > 1:
+        raise InputError(
+            f"{path}: some lines end in a carriage return and a line feed, and some in one of"
+            " them: save it with one kind of line end"
+        )

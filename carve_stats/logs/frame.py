@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from carve_stats.errors import InputError
+from carve_stats.logs.columns import refuse_alike
 from carve_stats.logs.parquet import scan_table
 from carve_stats.logs.scan import Scan, duckdb_message
 
@@ -43,10 +44,19 @@ def scan(connection: Any, sources: Sequence[Any], mapping: Mapping[str, str]) ->
     scans = []
     for number, source in enumerate(sources, 1):
         table = f"frame_{number}"
-        register(connection, table, source)
         place = "data frame" if len(sources) == 1 else f"data frame {number}"
+        refuse_alike(_names(source), place)
+        register(connection, table, source)
         scans.append(scan_table(connection, table, place, mapping))
     return scans
+
+
+def _names(source: Any) -> list[str]:
+    """The names of the columns as the data frame has them, as far as it says them."""
+    if hasattr(source, "collect_schema"):
+        return list(source.collect_schema().names())
+    names = getattr(source, "column_names", getattr(source, "columns", ()))
+    return [name for name in names if isinstance(name, str)]
 
 
 def register(connection: Any, table: str, source: Any) -> None:

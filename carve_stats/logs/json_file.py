@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from carve_stats.errors import InputError, RecordError
-from carve_stats.logs.columns import form_of, name_columns
+from carve_stats.logs.columns import form_of, name_columns, strange_columns
 from carve_stats.logs.scan import Scan, as_text, scan_columns
 
 __all__ = ["is_mine", "scan"]
@@ -56,16 +56,29 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
     there = dict.fromkeys(key for record in records for key in record)
     form = form_of(there, mapping)
     found = name_columns(there, mapping, form=form, place=str(sources[0]))
+    columns = {c: [as_text(r.get(name)) for r in records] for c, name in found.items()}
+    if "run" not in mapping and found.get("run") == "run":
+        columns["run"] = [
+            as_text(r.get("run" if _any_filled(r, ["run"]) else "run_id")) for r in records
+        ]
+    strange, own = strange_columns(found, mapping, form=form)
+    columns["strange"] = [
+        "true" if _any_filled(r, strange) and not _any_filled(r, own) else "" for r in records
+    ]
     return [
         scan_columns(
             connection,
-            {c: [as_text(record.get(name)) for record in records] for c, name in found.items()},
+            columns,
             form=form,
             source=files,
             locate=places.__getitem__,
             inputs=tuple(map(str, sources)),
         )
     ]
+
+
+def _any_filled(record: Mapping[str, Any], names: Sequence[str]) -> bool:
+    return any(as_text(record.get(name)) not in ("", "NaN", "nan") for name in names)
 
 
 def _load(path: Path) -> Any:

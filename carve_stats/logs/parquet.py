@@ -7,8 +7,8 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from carve_stats.logs.columns import form_of, name_columns
-from carve_stats.logs.scan import Scan, identifier, literal
+from carve_stats.logs.columns import form_of, name_columns, refuse_alike, select_columns
+from carve_stats.logs.scan import Scan, literal
 
 __all__ = ["is_mine", "scan"]
 
@@ -37,7 +37,24 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
     list of Scan
         Only the columns that are needed are read.
     """
+    for path in sources:
+        refuse_alike(_names(connection, path), str(path))
     return [scan_table(connection, table_sql(path), str(path), mapping) for path in sources]
+
+
+def _names(connection: Any, path: Path) -> list[str]:
+    """The names of the columns as the file has them; DuckDB renames those that it cannot tell."""
+    schema = connection.execute(
+        f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({literal(escape(str(path)))})"
+    ).fetchall()
+    names, inside = [], 0  # the first element is the root
+    for name, children in schema[1:]:
+        if inside == 0:
+            names.append(name)
+        else:
+            inside -= 1
+        inside += children
+    return names
 
 
 def table_sql(path: Path) -> str:
@@ -68,11 +85,10 @@ def scan_table(connection: Any, table: str, place: str, mapping: Mapping[str, st
     there = {name: kind for name, kind, *_ in described}
     form = form_of(there, mapping)
     found = name_columns(there, mapping, form=form, place=place)
-    selected = ", ".join(f"{identifier(theirs)} AS {ours}" for ours, theirs in found.items())
+    selected = select_columns(found, mapping, form=form, there=there)
     return Scan(
         sql=f"SELECT {selected}, {literal(place)} AS source FROM {table}",
-        types={ours: str(there[theirs]) for ours, theirs in found.items()},
-        present=frozenset(found),
+        types={ours: str(there[theirs]) for ours, theirs in found.items()} | {"strange": "BOOLEAN"},
         form=form,
         locate=lambda row: f"{place} record {row + 1}",
         inputs=(place,),

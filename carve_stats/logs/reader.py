@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from carve_stats.counts import ReplayCounts
-from carve_stats.errors import InputError, unknown_name
+from carve_stats.errors import InputError, RecordError, unknown_name
 from carve_stats.logs.assemble import assemble_counts
 from carve_stats.logs.columns import check_mapping
 from carve_stats.logs.counted import tally_counts
@@ -80,12 +82,13 @@ def read_replays(
 
     Notes
     -----
-    A record is invalid, and neither a flip nor none, where `valid` is false, where `flip` is
-    null, or where the answer is a harness's failure text. Flips are derived: where `flip` is
-    there beside `answer` and `reference_answer`, it must agree with whether they differ after
-    NFKC, stripping and case-folding; where it is not, they give it. Of records of the same run,
-    question, condition, repetition and attempt that say the same (answer, reference answer,
-    video and outcome), the first counts.
+    A record is invalid, and neither a flip nor none, where `valid` is false, where the answer is
+    missing or a harness's failure text, or where neither `flip` nor both answers are there. A
+    missing or null `flip` beside `answer` and `reference_answer` is derived from them (after NFKC,
+    stripping and case-folding, and with ``1.0`` as ``1``); one that is there must agree. An answer
+    without a frozen one is left out, unless its source has flips and no frozen answer at all. The
+    texts NaN and nan are null. Of records of the same run, question, condition, repetition and
+    attempt that say the same (answer, reference answer, video and outcome), the first counts.
 
     Examples
     --------
@@ -111,8 +114,8 @@ def read_replays(
         raise InputError("videos and video_pattern both say the videos: give one of the two")
     pattern = None if video_pattern is None else check_pattern(video_pattern)
     mapping = check_mapping(columns)
-    sources = expand_sources(source)
     with _readable(source), connect() as connection:
+        sources = expand_sources(source)
         said = None if videos is None else read_mapping(connection, videos)
         scans: list[Scan] = []
         try:
@@ -123,13 +126,14 @@ def read_replays(
                 tally_records(connection, scans, run=run_sql, only=run, attempts=attempts)
             else:
                 tally_counts(connection, scans, run=run_sql, only=run)
+            _refuse_nul(connection, scans)
             return assemble_counts(
                 connection, scans, run=run, pool_runs=pool_runs, mapping=said, pattern=pattern
             )
         except duckdb.Error as error:
             for scan in scans:
                 scan.diagnose()
-            place = ", ".join(i for scan in scans for i in scan.inputs) or str(source)
+            place = ", ".join(i for scan in scans for i in scan.inputs) or _named(source)
             raise InputError(f"{place}: cannot be read: {duckdb_message(error)}") from None
 
 
@@ -138,7 +142,30 @@ def _readable(source: Any) -> Iterator[None]:
     """Name the file that the system, or a decompressor, cannot read."""
     try:
         yield
-    except (OSError, EOFError) as error:
-        place = getattr(error, "filename", None) or source
+    except (OSError, EOFError, zlib.error, RecursionError) as error:
+        place = getattr(error, "filename", None) or _named(source)
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{place}: cannot be read: {reason}") from None
+
+
+def _named(source: Any) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "source"
+
+
+def _refuse_nul(connection: Any, scans: Sequence[Scan]) -> None:
+    """Refuse ids that end in NUL, which arrays of texts cut off, so that two become one."""
+    columns = {"question_id": "question_id", "video_id": "video"}
+    ends = " OR ".join(f"suffix({column}, chr(0))" for column in columns.values())
+    if not connection.execute(f"SELECT 1 FROM arms WHERE {ends} LIMIT 1").fetchall():
+        return
+    for scan in scans:
+        for name in filter(scan.types.__contains__, columns):
+            rows = connection.execute(
+                f"SELECT row, {name} FROM ({scan.numbered()})"
+                f" WHERE suffix({name}::VARCHAR, chr(0)) ORDER BY row LIMIT 1"
+            ).fetchall()
+            if rows:
+                raise RecordError(
+                    f"{scan.locate(rows[0][0])}: {name}={rows[0][1]!r} ends in the character NUL:"
+                    " take it off"
+                )

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from carve_stats.errors import InputError
+from carve_stats.errors import InputError, RecordError
 
-__all__ = ["Scan", "as_text", "connect", "duckdb_message", "identifier", "literal", "scan_columns"]
+__all__ = [
+    "Scan",
+    "as_text",
+    "check_gzip",
+    "connect",
+    "duckdb_message",
+    "identifier",
+    "literal",
+    "scan_columns",
+    "text_of",
+]
 
 Connection = Any
 """A ``duckdb.DuckDBPyConnection``; DuckDB is imported only when a log is read."""
@@ -30,11 +43,10 @@ class Scan:
     Parameters
     ----------
     sql : str
-        A SELECT of the columns in `types` and of `source`, the file or folder of a record.
+        A SELECT of the columns in `types` and of `source`, the file or folder of a record. A
+        column `strange` is filled where a record has the columns of another form.
     types : mapping of str to str
         Our names of the columns it selects, and their DuckDB types.
-    present : frozenset of str
-        Those that the log really has; a JSONL scan selects the others too, as nulls.
     form : str
         ``records``, ``counts`` or ``compact``.
     locate : callable
@@ -51,7 +63,6 @@ class Scan:
 
     sql: str
     types: Mapping[str, str]
-    present: frozenset[str]
     form: str
     locate: Callable[[int], str]
     inputs: tuple[str, ...]
@@ -62,6 +73,10 @@ class Scan:
     def numbered(self) -> str:
         """The same rows with `row`, their number from 0; slower, since in order."""
         return f"SELECT row_number() OVER () - 1 AS row, * FROM ({self.sql})"
+
+    def text(self, name: str) -> str:
+        """SQL of one of our columns as text, null where the scan has none."""
+        return text_of(identifier(name)) if name in self.types else "NULL::VARCHAR"
 
 
 @contextmanager
@@ -102,6 +117,34 @@ def literal(text: str) -> str:
 def identifier(name: str) -> str:
     """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def check_gzip(path: Path) -> None:
+    """Raise for a gzipped file that is cut short or damaged, which DuckDB does not notice."""
+    if path.suffix.lower() != ".gz":
+        return
+    try:
+        with gzip.open(path, "rb") as file:
+            while file.read(1 << 20):
+                pass
+    except EOFError:
+        raise RecordError(
+            f"{path}: the compressed file breaks off: decompress what there is of it and read that"
+        ) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise RecordError(
+            f"{path}: the compressed file is damaged ({error}): fetch it again"
+        ) from None
+
+
+def text_of(sql: str) -> str:
+    """SQL of a value as text; null where it is empty or not a number.
+
+    The texts ``NaN`` and ``nan`` are null in every format, quoted in JSON or not, as they are
+    how a missing value is written where there is no null.
+    """
+    text = f"{sql}::VARCHAR"
+    return f"CASE WHEN {text} NOT IN ('', 'NaN', 'nan') THEN {text} END"
 
 
 def as_text(value: Any) -> str:
@@ -166,7 +209,6 @@ def scan_columns(
     return Scan(
         sql=f"SELECT {selected} FROM {table}",
         types=dict.fromkeys(columns, "VARCHAR"),
-        present=frozenset(columns),
         form=form,
         locate=locate,
         inputs=inputs,

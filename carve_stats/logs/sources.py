@@ -11,6 +11,7 @@ from typing import Any
 from carve_stats.errors import InputError
 from carve_stats.logs import delimited, frame, json_file, jsonl, parquet, run_directory, tree
 from carve_stats.logs.compact import expand_compact
+from carve_stats.logs.paths import readable_path
 from carve_stats.logs.scan import Scan
 
 __all__ = ["READERS", "expand_sources", "scan_sources"]
@@ -42,12 +43,15 @@ def expand_sources(source: Any) -> list[Any]:
             found.append(one)
             continue
         path = Path(one)
+        if not os.fspath(one):
+            raise InputError("source is an empty path: give a file or a folder")
         if path.exists():
             paths = [path]
         elif not (paths := sorted(map(Path, glob.glob(str(one), recursive=True)))):
             raise InputError(f"{path}: no such file or folder")
         for path in paths:
-            found += _flat_files(path) if _is_plain_folder(path) else [path]
+            files = _flat_files(path) if _is_plain_folder(path) else [path]
+            found += map(readable_path, files)
     if not found:
         raise InputError("source is an empty list: give at least one log")
     return found

@@ -13,6 +13,7 @@ from carve_stats.logs.records import (
     PROBLEMS,
     SHOWN,
     UNPARSED,
+    Facts,
     fold_text,
     read_records,
 )
@@ -53,10 +54,16 @@ def tally_records(
     Raises
     ------
     RecordError
-        A record that is wrong, or two that contradict each other; names where they stand.
+        A record that is wrong, or two that contradict each other, in one replay or about the
+        frozen answer of a question; names where they stand.
 
     Notes
     -----
+    Most records are read by themselves. Of a record with an answer and no frozen one the flip is
+    taken as it is where its source (the file or folder) has flips and no frozen answer at all,
+    and else it is left out; a flip without an answer is wrong where its source has answers. What
+    a source has is found by a second pass, and only where there are such records.
+
     One pass folds the records into rows of ``arms``, with the set of repetitions as bits of
     a whole number. Where a set has fewer members than there are records, or a repetition does
     not fit into it, the records of that row are read again, one by one, to find duplicates
@@ -64,26 +71,20 @@ def tally_records(
     compared by their hashes of 64 bits, which take less memory than their texts.
     """
     connection.create_function("fold_text", fold_text, ["VARCHAR"], "VARCHAR")
+    facts = Facts(only_flips="true", answers="false")  # until a record makes it doubtful
 
     def rows(numbered: bool) -> str:
         parts = [
-            read_records(scan, number=number, numbered=numbered, run=run)
+            read_records(scan, number=number, numbered=numbered, run=run, facts=facts)
             for number, scan in enumerate(scans)
         ]
         return " UNION ALL ".join(parts)
 
     counted = "true" if only is None else f"run = {literal(only)}"
-    connection.execute(f"""
-        CREATE TABLE arms AS
-        SELECT {_KEY}, count(*) AS n, {_OUTCOMES},
-            0 AS duplicate, 0 AS earlier, 0 AS later,
-            any_value(video_id) AS video,
-            min(hash(video_id)) FILTER (video_id IS NOT NULL) AS video_low,
-            max(hash(video_id)) FILTER (video_id IS NOT NULL) AS video_high,
-            count(problem) AS problems,
-            bit_count(bit_or(CASE WHEN repetition < 127 THEN 1::HUGEINT << repetition END))
-                AS repetitions
-        FROM ({rows(numbered=False)}) GROUP BY {_KEY}""")
+    _fold(connection, rows(numbered=False))
+    if _value(connection, f"SELECT coalesce(sum(doubtful), 0) FROM arms WHERE {counted}"):
+        facts = _find_facts(connection, rows(numbered=False))
+        _fold(connection, rows(numbered=False))
     if _value(connection, f"SELECT coalesce(sum(problems), 0) FROM arms WHERE {counted}"):
         _refuse_problem(connection, scans, f"({rows(numbered=True)}) WHERE {counted}")
     connection.execute(f"""
@@ -91,6 +92,57 @@ def tally_records(
         SELECT {_KEY} FROM arms WHERE {counted} AND n > coalesce(repetitions, 0)""")
     if _value(connection, "SELECT count(*) FROM crowded"):
         _sort_out(connection, scans, rows(numbered=True), attempts)
+    several = connection.execute(f"""
+        SELECT run, question_id FROM arms WHERE {counted} GROUP BY ALL
+        HAVING min(reference_low) <> max(reference_high) ORDER BY ALL LIMIT 1""").fetchall()
+    if several:
+        _refuse_references(connection, scans, rows(numbered=True), *several[0])
+
+
+def _fold(connection: Any, rows: str) -> None:
+    """Make the table ``arms`` of records."""
+    connection.execute(f"""
+        CREATE OR REPLACE TABLE arms AS
+        SELECT {_KEY}, count(*) AS n, {_OUTCOMES},
+            0 AS duplicate, 0 AS earlier, 0 AS later,
+            any_value(video_id) AS video,
+            min(hash(video_id)) FILTER (video_id IS NOT NULL) AS video_low,
+            max(hash(video_id)) FILTER (video_id IS NOT NULL) AS video_high,
+            min(hash(reference)) FILTER (reference IS NOT NULL) AS reference_low,
+            max(hash(reference)) FILTER (reference IS NOT NULL) AS reference_high,
+            count(problem) AS problems,
+            count(*) FILTER (doubtful) AS doubtful,
+            bit_count(bit_or(CASE WHEN repetition < 127 THEN 1::HUGEINT << repetition END))
+                AS repetitions
+        FROM ({rows}) GROUP BY {_KEY}""")
+
+
+def _find_facts(connection: Any, rows: str) -> Facts:
+    """Find what is so of whole sources, whatever the order of their records."""
+    connection.execute(f"""
+        CREATE TABLE facts AS
+        SELECT source, count(flip_text) > 0 AND count(reference_answer_text) = 0 AS only_flips,
+            count(answer_text) > 0 AS answers
+        FROM ({rows}) GROUP BY source""")
+    return Facts(*(f"source IN (SELECT source FROM facts WHERE {f})" for f in Facts._fields))
+
+
+def _refuse_references(
+    connection: Any, scans: Sequence[Scan], rows: str, run: str, question: str
+) -> None:
+    places = connection.execute(f"""
+        SELECT scan, row, reference_answer_text, reference FROM ({rows})
+        WHERE run = {literal(run)} AND question_id = {literal(question)}
+            AND reference IS NOT NULL ORDER BY scan, row""").fetchall()
+    first = places[0]
+    second = next(place for place in places if place[3] != first[3])
+    shown = [repr(shorten(place[2], 60, placeholder=" …")) for place in (first, second)]
+    raise RecordError(
+        f"{scans[second[0]].locate(second[1])}: question {question!r} has the reference_answer"
+        f" {shown[1]}, and {shown[0]} at {scans[first[0]].locate(first[1])}: a question has one in"
+        " a run; where they are of different runs, name them in a column run, or read with"
+        " pool_runs=True (--pool-runs)"
+    )
 
 
 def _sort_out(connection: Any, scans: Sequence[Scan], rows: str, attempts: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +14,13 @@ from carve_stats.errors import InputError, unknown_name
 from carve_stats.logs.columns import RECORD_COLUMNS, name_columns
 from carve_stats.logs.records import ARMS
 from carve_stats.logs.scan import Scan, as_text, scan_columns
-from carve_stats.logs.tree_folder import RecordDecoder, arm_of, read_folder
+from carve_stats.logs.tree_folder import (
+    RecordDecoder,
+    arm_of,
+    files_in,
+    list_folder,
+    read_folder,
+)
 
 __all__ = ["is_mine", "scan"]
 
@@ -41,7 +47,9 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
     Returns
     -------
     list of Scan
-        Files without the suffix ``.json`` are no records, and a note counts them.
+        Hidden files, files elsewhere than in a condition's folder, and those without the
+        suffix ``.json`` are no records: a note counts them, and another the folders of
+        questions without records.
 
     Raises
     ------
@@ -64,11 +72,12 @@ def _root(source: Path) -> Path | None:
     return None
 
 
-def _folders(folder: str | Path | os.DirEntry[str]) -> Iterator[os.DirEntry[str]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if not entry.name.startswith(".") and entry.is_dir():
-                yield entry
+def _folders(folder: str | os.PathLike[str]) -> Iterator[os.DirEntry[str]]:
+    return filter(_is_folder, list_folder(folder))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return not entry.name.startswith(".") and entry.is_dir()
 
 
 def _scan(connection: Any, source: Path, mapping: Mapping[str, str]) -> Scan:
@@ -76,12 +85,28 @@ def _scan(connection: Any, source: Path, mapping: Mapping[str, str]) -> Scan:
     root = cast(Path, _root(source))
     records: list[Any] = []
     paths: list[str] = []
-    other_files = sum(entry.is_file() for entry in os.scandir(root))
-    for question, folder in _arm_folders(root):
-        in_folder = read_folder(question, folder, decoder)
-        paths += in_folder[0]
-        records += in_folder[1]
-        other_files += in_folder[2]
+    passed_over: list[str] = []
+    without_records: list[str] = []
+    for question in list_folder(root):
+        if not _is_folder(question):
+            passed_over += files_in(question)
+            continue
+        before = len(records)
+        question_id: Any = msgspec.UNSET
+        for arm in list_folder(question):
+            if not _is_folder(arm):
+                passed_over += files_in(arm)
+                continue
+            if arm_of(arm.name) is None:
+                raise InputError(f"{arm.path}: {unknown_name('condition', arm.name, ARMS)}")
+            in_arm = read_folder(question.name, arm.path, decoder, question_id)
+            paths += in_arm[0]
+            records += in_arm[1]
+            passed_over += in_arm[2]
+            if in_arm[1]:
+                question_id = in_arm[1][-1].question_id
+        if len(records) == before:
+            without_records.append(question.path)
     if not records:
         raise InputError(f"{source}: no records: expected <question>/<CONDITION>/<repetition>.json")
     columns: dict[str, list[str]] = {}
@@ -97,7 +122,6 @@ def _scan(connection: Any, source: Path, mapping: Mapping[str, str]) -> Scan:
     name_columns(theirs, mapping, form="records", place=str(source))
     if "run_id" in columns:
         columns.setdefault("run", columns["run_id"])
-    note = f"{source}: {other_files} files are not <repetition>.json, and no records"
     return scan_columns(
         connection,
         columns,
@@ -105,8 +129,24 @@ def _scan(connection: Any, source: Path, mapping: Mapping[str, str]) -> Scan:
         source=str(source),
         locate=paths.__getitem__,
         inputs=(str(source),),
-        notes=(note,) if other_files else (),
+        notes=tuple(_notes(source, passed_over, without_records)),
     )
+
+
+def _notes(source: Path, passed_over: list[str], without_records: list[str]) -> Iterable[str]:
+    """What is in the tree and not in the counts."""
+    if n := len(passed_over):
+        yield (
+            f"{source}: {n} {'file is' if n == 1 else 'files are'} not"
+            " <question>/<CONDITION>/<repetition>.json, and not read: "
+            f"{passed_over[0]}{', …' if n > 1 else ''}"
+        )
+    if n := len(without_records):
+        yield (
+            f"{source}: {n} {'question is' if n == 1 else 'questions are'} not counted, whose"
+            f" {'folder holds' if n == 1 else 'folders hold'} no records: {without_records[0]}"
+            f"{', …' if n > 1 else ''}"
+        )
 
 
 def _text(value: Any) -> str:
@@ -122,12 +162,3 @@ def _field_names(mapping: Mapping[str, str]) -> dict[str, str]:
         if list(names.values()).count(theirs) > 1:
             raise InputError(f"columns: two of them are named {theirs!r} (--map): name each once")
     return names
-
-
-def _arm_folders(root: Path) -> Iterator[tuple[str, str]]:
-    """Question and path of each condition's folder, in the order of their names."""
-    for question in sorted(_folders(root), key=lambda entry: entry.name):
-        for arm in sorted(_folders(question), key=lambda entry: entry.name):
-            if arm_of(arm.name) is None:
-                raise InputError(f"{arm.path}: {unknown_name('condition', arm.name, ARMS)}")
-            yield question.name, arm.path

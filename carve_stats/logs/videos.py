@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
+from glob import escape
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from carve_stats.errors import InputError, RecordError
 from carve_stats.logs import delimited, frame, json_file, jsonl, parquet
-from carve_stats.logs.scan import duckdb_message, literal
+from carve_stats.logs.paths import check_regular, readable_path
+from carve_stats.logs.scan import as_text, check_gzip, duckdb_message, literal
+from carve_stats.logs.tree_folder import RecordDecoder
 
 __all__ = ["assign_videos", "check_pattern", "read_mapping"]
 
@@ -77,6 +81,11 @@ def read_mapping(connection: Any, videos: object) -> dict[str, str]:
     for question, video in rows:
         if question is None or video is None or video == "" or video != video:
             raise InputError(f"{place}: question {question!r} has video {video!r}: give both ids")
+        if str(question).endswith("\0") or str(video).endswith("\0"):
+            raise InputError(
+                f"{place}: question {question!r} or its video {video!r} ends in the character NUL:"
+                " take it off"
+            )
         if mapping.setdefault(str(question), str(video)) != str(video):
             raise InputError(
                 f"{place}: question {str(question)!r} is in video {mapping[str(question)]!r} and in"
@@ -90,8 +99,11 @@ def _rows(connection: Any, videos: object) -> tuple[list[tuple[Any, Any]], str]:
 
     place = "videos"
     if isinstance(videos, str | os.PathLike):
-        place = os.fspath(videos)
-        table = _file_table(Path(videos))
+        path = _existing_path(videos)
+        place = str(path)
+        if path.is_dir():
+            return _read_frozen(path), place
+        table = _file_table(path)
     else:
         frame.register(connection, "videos", videos)
         table = "videos"
@@ -106,31 +118,59 @@ def _rows(connection: Any, videos: object) -> tuple[list[tuple[Any, Any]], str]:
         sql = f"SELECT question_id::VARCHAR, video_id::VARCHAR FROM {table}"
         rows = connection.execute(sql).fetchall()
     except duckdb.Error as error:
-        raise InputError(f"{place}: cannot be read: {duckdb_message(error)}") from None
+        message = duckdb_message(error)
+        if message.startswith("CSV Error on Line"):  # what is wrong there stands on lines below
+            message = "; ".join(str(error).split("Error: ", 1)[-1].split("\n")[:3])
+        raise InputError(f"{place}: cannot be read: {message}") from None
     if not rows:
         raise InputError(f"{place}: no rows: a mapping needs one for each question")
     return rows, place
 
 
+def _existing_path(videos: str | os.PathLike[str]) -> Path:
+    path = Path(videos)
+    if not os.fspath(videos) or not path.exists():
+        raise InputError(f"videos={os.fspath(videos)!r}: no such file")
+    return readable_path(path)
+
+
+def _read_frozen(folder: Path) -> list[tuple[str, str]]:
+    """Question and video of each frozen trajectory in a folder, hidden ones among them."""
+    decoder = RecordDecoder({"question_id": "question_id", "video_id": "video_id"})
+    rows = []
+    for name in sorted(name for name in os.listdir(folder) if name.endswith(".json")):
+        path = folder / name
+        check_regular(path)
+        frozen = decoder.decode(path.read_bytes(), str(path))
+        ids = []
+        for field in ("question_id", "video_id"):
+            value = getattr(frozen, field)
+            if value is msgspec.UNSET or value is None or value == "":
+                raise InputError(
+                    f"{path}: no {field}: a folder of frozen trajectories needs it in each file"
+                )
+            ids.append(as_text(value))
+        rows.append((ids[0], ids[1]))
+    if not rows:
+        raise InputError(f"{folder}: no frozen trajectories: expected <question id>.json")
+    return rows
+
+
 def _file_table(path: Path) -> str:
-    """SQL of a file, or of a folder of frozen trajectories."""
-    if not path.exists():
-        raise InputError(f"videos={str(path)!r}: no such file")
+    """SQL of a file."""
     if delimited.is_mine(path):
         return delimited.table_sql(path, *delimited.header(path))
-    quoted = literal(glob.escape(str(path)))
     if parquet.is_mine(path):
         return parquet.table_sql(path)
-    if path.is_dir():
-        quoted = literal(f"{glob.escape(str(path))}/*.json")
-    elif not (jsonl.is_mine(path) or json_file.is_mine(path)):
+    if not (jsonl.is_mine(path) or json_file.is_mine(path)):
         raise InputError(
             f"videos={str(path)!r}: must be a CSV, JSONL or Parquet file, or a folder of frozen"
             " trajectories"
         )
+    check_gzip(path)
     return (
-        f"read_json([{quoted}], columns={{question_id: 'VARCHAR', video_id: 'VARCHAR'}},"
-        " hive_partitioning=false)"
+        f"read_json([{literal(escape(str(path)))}], hive_partitioning=false,"
+        " columns={question_id: 'VARCHAR', video_id: 'VARCHAR'})"
     )
 
 

@@ -60,6 +60,12 @@ def test_an_empty_arm_may_be_left_empty(tmp_path):
         ({"destroy_replays": ["many", 1]}, "record 1: destroy_replays of question 'q2' must be"),
         ({"destroy_flips": [2, 2]}, "record 2: destroy_flips of question 'q1' must not exceed"),
         ({"sham_flips": [3, 1]}, "record 2: sham_flips of question 'q1' must not exceed"),
+        (
+            {"sham_flips": [1, None], "sham_replays": [3, 2]},
+            "record 2: sham_flips of question 'q1' is empty",
+        ),
+        ({"sham_replays": [3, None]}, "record 2: sham_replays of question 'q1' is empty"),
+        ({"self_flips": [0, None]}, "record 1: self_replays of question 'q2' is empty"),
         ({"question_id": ["q2", None]}, "record 2: there is no question_id"),
         ({"question_id": ["q2", "q2"]}, "record 2: question 'q2' differs from its row at .*1"),
     ],
@@ -131,8 +137,7 @@ def test_the_compact_form(tmp_path, name):
         ({"delta": "half"}, r"delta=half disagrees with its flips"),
         ({"delta": 0.4}, r"delta=0.4 disagrees with its flips, whose rates differ by 0.5000"),
         ({"sham_flips": [None]}, r"delta=0.5 disagrees with its flips, .* undefined"),
-        ({"sham_flips": [3]}, "delta=0.5 disagrees"),
-        ({"sham_flips": [3], "delta": None}, "flip=3 must be 0, 1"),
+        ({"sham_flips": [3]}, r"sham_flips=\[3\]: flip=3 must be 0, 1"),
     ],
 )
 def test_wrong_compact_records_are_refused_with_their_place(tmp_path, changed, message):
@@ -140,3 +145,70 @@ def test_wrong_compact_records_are_refused_with_their_place(tmp_path, changed, m
     path.write_text("\n".join(map(json.dumps, [COMPACT[1], COMPACT[0] | changed])))
     with pytest.raises(RecordError, match=rf"c\.jsonl line 2: {message}"):
         read_replays(path)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.json", "t.parquet", "frame"])
+def test_flips_that_are_missing_are_not_none(tmp_path, name):
+    rows = ROWS | {"destroy_flips": [float("nan"), 1]}
+    log = pandas.DataFrame(rows) if name == "frame" else write(tmp_path / name, rows)
+    with pytest.raises(RecordError, match="destroy_flips of question 'q2' is empty: give it, or"):
+        read_replays(log)
+
+
+def test_other_runs_are_counted_and_not_looked_at():
+    wrong = {"run": "b", "sham_flips": [9, -1], "destroy_replays": ["many", 5]}
+    table = pandas.concat([pandas.DataFrame(ROWS | more) for more in ({"run": "a"}, wrong)])
+    ledger = read_replays(table.astype(str), run="a").ledger
+    assert ledger.used == 7
+    assert ledger.left_out == {"invalid": 2, "other run": 10}
+    assert ledger.read == ledger.used + sum(ledger.left_out.values())
+
+
+COUNT_ROW = {"question_id": "p", "sham_flips": 1, "sham_replays": 2, "destroy_flips": 1,
+             "destroy_replays": 2}  # fmt: skip
+REPLAY = {"question_id": "q", "condition": "sham", "repetition": 0, "flip": 1}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.json", "t.parquet", "frame"])
+@pytest.mark.parametrize("replays_first", [False, True])
+def test_counts_and_records_in_one_log_are_refused(tmp_path, name, replays_first):
+    replays = [REPLAY | {"repetition": i} for i in range(120)]
+    counts = [COUNT_ROW | {"question_id": f"p{i}"} for i in range(120)]
+    rows = replays + counts if replays_first else counts + replays
+    log = pandas.DataFrame(rows) if name == "frame" else write(tmp_path / name, rows)
+    if name in ("t.jsonl", "t.json"):  # keys that are missing, not null
+        text = "\n".join(map(json.dumps, rows)) if name == "t.jsonl" else json.dumps(rows)
+        log.write_text(text)
+    message = r"(line|record) (1|121): both counts .* are in this log: split it, or name the col"
+    with pytest.raises(RecordError, match=message):
+        read_replays(log)
+
+
+def test_rows_that_are_both_are_read_as_what_the_mapping_names():
+    log = pandas.DataFrame([REPLAY | COUNT_ROW])
+    with pytest.raises(RecordError, match="record 1: both counts"):
+        read_replays(log)
+    assert read_replays(log, columns={"condition": "condition"}).ledger.read == 1
+    assert read_replays(log, columns={"sham_flips": "sham_flips"}).ledger.read == 4
+
+
+@pytest.mark.parametrize("name", ["c.jsonl", "c.parquet", "c.csv"])
+def test_a_question_with_empty_lists_is_there_and_not_scored(tmp_path, name):
+    rows = [COMPACT[0] | {"destroy_flips": [1, 1, 1]},
+            COMPACT[1] | {"question_id": "q0", "destroy_flips": []},
+            COMPACT[1] | {"destroy_flips": None, "sham_flips": None}]  # fmt: skip
+    if name == "c.csv":
+        rows = [r | {a: json.dumps(r[a]) for a in ("sham_flips", "destroy_flips")} for r in rows]
+    counts = read_replays(write(tmp_path / name, rows))
+    assert counts.question.tolist() == ["q0", "q1", "q2"]
+    assert counts.scored.tolist() == [False, True, False]
+    assert counts.ledger.to_dict() == {"read": 7, "used": 6, "left_out": {"invalid": 1}}
+
+
+def test_lists_that_differ_and_count_the_same_are_refused(tmp_path):
+    rows = [COMPACT[0], COMPACT[0] | {"sham_flips": [1, 0, None]}]
+    with pytest.raises(RecordError, match=r"line 2: question 'q1' differs from its row at .*1"):
+        read_replays(write(tmp_path / "c.jsonl", rows))
+    assert read_replays(write(tmp_path / "c.jsonl", [rows[0]] * 2)).ledger.left_out == {
+        "invalid": 1, "duplicate": 7,
+    }  # fmt: skip

@@ -1,6 +1,7 @@
 import gzip
 
 import log_writers as w
+import pandas
 import pytest
 from log_writers import record
 
@@ -80,5 +81,43 @@ def test_text_that_is_not_utf8_is_refused(tmp_path, good):
 def test_a_gzip_file_that_breaks_off_is_refused(tmp_path):
     path = tmp_path / "log.csv.gz"
     path.write_bytes(gzip.compress(w.write_csv(tmp_path / "log.csv", RECORDS).read_bytes())[:-30])
-    with pytest.raises(InputError, match=r"log\.csv\.gz.*: cannot be read"):
+    with pytest.raises(InputError, match=r"log\.csv\.gz: the compressed file breaks off"):
         read_replays(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_damaged_gzip_file_is_refused(tmp_path, suffix):
+    path = (w.write_csv if suffix == "csv" else w.write_jsonl)(tmp_path / "log", RECORDS)
+    packed = bytearray(gzip.compress(path.read_bytes()))
+    packed[-6] ^= 1  # of the checksum
+    path = tmp_path / f"log.{suffix}.gz"
+    path.write_bytes(packed)
+    with pytest.raises(InputError, match=r"log\.\w+\.gz: the compressed file is damaged \(CRC"):
+        read_replays(path)
+
+
+def test_the_unnamed_index_that_a_data_frame_is_written_with(tmp_path):
+    pandas.DataFrame(RECORDS).to_csv(tmp_path / "log.csv")
+    assert w.as_counted(read_replays(tmp_path / "log.csv")) == w.count_slowly(RECORDS)
+
+
+def test_lines_that_end_in_two_ways_are_refused(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"question_id,condition,repetition,flip\r\nq,sham,0,0\nq,sham,1,0\r\n")
+    with pytest.raises(InputError, match=r"log\.csv: some lines end in a carriage") as raised:
+        read_replays(path)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["NaN", "nan", ""])
+def test_texts_of_pandas_for_what_is_missing(tmp_path, text):
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "run,question_id,video_id,condition,repetition,answer,reference_answer\n"
+        f"{text},q,{text},sham,0,{text},A\n{text},q,v,sham,1,B,A\n,q,v,sham,2,B,{text}\n"
+    )
+    counts = read_replays(path)
+    assert counts.cluster.tolist() == ["v"]
+    assert counts.ledger.to_dict() == {
+        "read": 3, "used": 1, "left_out": {"invalid": 1, "unparsed reference": 1},
+    }  # fmt: skip

@@ -116,3 +116,47 @@ def test_long_last_lines_are_found(tmp_path):
     long = record("q", "SHAM", 0, text="x" * 100_000)
     path = w.write_jsonl(tmp_path / "log.jsonl", [record("q", "SHAM", 1), long])
     assert read_replays(path).ledger.to_dict() == {"read": 2, "used": 2, "left_out": {}}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"question_id": "q", "condition": "\\ud800"}', "cannot be read"),
+        ('{"question_id": "q"} {"question_id": "q"}', "not JSON"),
+        ('{"question_id": "q",', "not JSON"),
+    ],
+)
+def test_a_torn_line_hides_no_other(tmp_path, line, message):
+    lines = [json.dumps(record("q", "SHAM", i)) for i in range(150)]
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join([*lines, "", line, lines[0], '{"question']))
+    with pytest.raises(RecordError, match=rf"log\.jsonl line 152: {message}"):
+        read_replays(path)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        json.dumps(GOOD[1]) + json.dumps(GOOD[2]),  # two records
+        json.dumps(GOOD[1])[:-1] + ",}",  # DuckDB reads it
+        json.dumps(GOOD[1])[:-9] + "\n",  # the line has an end, so that it was written so
+    ],
+)
+def test_a_last_line_that_did_not_break_off_is_refused(tmp_path, last):
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(GOOD[0]) + "\n" + last)
+    with pytest.raises(RecordError, match=r"log\.jsonl line 2: not JSON"):
+        read_replays(path)
+
+
+def test_a_line_of_many_bytes(tmp_path):
+    long = record("q", "SHAM", 0, text="x" * 40_000_000)
+    path = w.write_jsonl(tmp_path / "log.jsonl", [record("q", "SHAM", 1), long])
+    assert read_replays(path).ledger.used == 2
+
+
+def test_a_line_of_too_many_bytes_is_named(tmp_path):
+    long = record("q", "SHAM", 0, text="x" * 70_000_000)
+    path = w.write_jsonl(tmp_path / "log.jsonl", [record("q", "SHAM", 1), long])
+    with pytest.raises(RecordError, match=r"log\.jsonl line 2: 66 MiB long, and 64 MiB are read"):
+        read_replays(path)

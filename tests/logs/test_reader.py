@@ -11,7 +11,8 @@ import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from log_writers import record
+from log_writers import record, without
+from pyarrow import csv, parquet
 
 from carve_stats.errors import InputError, RecordError
 from carve_stats.logs.reader import read_replays
@@ -276,3 +277,41 @@ def test_a_wrong_record_is_named_across_sources(tmp_path):
     message = r"bad\.jsonl line 2: unknown condition 'SHAME': the known ones are self, sham"
     with pytest.raises(RecordError, match=message):
         read_replays([good, bad])
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "pandas", "polars", "arrow"])
+def test_names_that_differ_only_in_case_are_refused(tmp_path, form):
+    table = pyarrow.Table.from_pylist(RECORDS)
+    table = table.append_column("Flip", table["flip"])
+    parquet.write_table(table, tmp_path / "log.parquet")
+    csv.write_csv(table, tmp_path / "log.csv")
+    logs = {"pandas": table.to_pandas(), "polars": polars.from_arrow(table), "arrow": table}
+    with pytest.raises(InputError, match="'flip' and 'Flip' differ only in case: rename one"):
+        read_replays(logs.get(form, tmp_path / f"log.{form}"))
+
+
+def test_json_names_are_taken_as_they_are(tmp_path):
+    other = [r | {"Flip": 7} for r in RECORDS]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(other))
+    for log in (path, w.write_jsonl(tmp_path / "log.jsonl", other)):
+        assert w.as_counted(read_replays(log)) == w.count_slowly(RECORDS)
+
+
+def test_flips_as_decimal_numbers():
+    table = pyarrow.Table.from_pylist([without(r, "answer", "reference_answer") for r in RECORDS])
+    decimals = table["flip"].cast(pyarrow.decimal128(21, 2))
+    table = table.set_column(table.column_names.index("flip"), "flip", decimals)
+    assert w.as_counted(read_replays(table)) == w.count_slowly(RECORDS)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_missing_flips_read_the_same_in_every_form(tmp_path, seed):
+    rng = random.Random(seed)
+    records = [record(f"q{i}", "SHAM", 0, rng.choice("AB1"), "A") for i in range(9)]
+    for r in records[::2]:
+        r["flip"] = None
+    read = {name: read_replays(source) for name, source in forms(tmp_path, records).items()}
+    assert w.as_counted(read["jsonl"]) == w.count_slowly(records)
+    for name, counts in read.items():
+        assert same(counts, read["jsonl"]), name

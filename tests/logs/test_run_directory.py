@@ -1,6 +1,8 @@
+import os
+
 import pytest
 
-from carve_stats.errors import InputError
+from carve_stats.errors import InputError, StoreError
 from carve_stats.logs.reader import read_replays
 from carve_stats.replay.plan import RunPlan
 from carve_stats.replay.records import Replay
@@ -62,3 +64,32 @@ def test_runs_are_pooled_on_request(tmp_path):
 def test_other_names_are_for_other_logs(tmp_path):
     with pytest.raises(InputError, match="is for other logs than a run directory"):
         read_replays(make_run(tmp_path, 1), columns={"flip": "changed"})
+
+
+def test_a_run_of_other_things_than_files_is_refused(tmp_path):
+    path = make_run(tmp_path, 1)
+    segment = path / "segments" / "0002.jsonl"
+    os.mkfifo(segment)
+    with pytest.raises(StoreError, match=rf"^{segment}: not a regular file"):
+        read_replays(path)
+    (path / "plan.json").unlink()
+    os.mkfifo(path / "plan.json")
+    with pytest.raises(StoreError, match=r"plan\.json: not a regular file"):
+        RunStore.load(path)
+
+
+@pytest.mark.parametrize("path", ["", "x" * 300])
+def test_a_path_that_cannot_be_is_refused(path):
+    with pytest.raises(StoreError, match=r"^store='' is an empty path|x+.*: File name too long"):
+        RunStore.load(path)
+    with pytest.raises(StoreError, match=r"^store='' is an empty path|x+.*: File name too long"):
+        RunStore.open(path, None, k={}, trajectories=[])
+    with pytest.raises(InputError, match=r"^source is an empty path|^x+: .*File name too long"):
+        read_replays(path)
+
+
+def test_a_plan_that_nests_too_deep_is_damaged(tmp_path):
+    path = make_run(tmp_path, 1)
+    (path / "plan.json").write_text("[" * 100_000)
+    with pytest.raises(StoreError, match=r"plan\.json: damaged"):
+        read_replays(path)

@@ -32,7 +32,7 @@ def cell(counts, arm="sham"):
         ({"flip": float("nan")}, [0, 0, 1]),
         ({"flip": 1, "valid": False}, [0, 0, 1]),
         ({"flip": None, "valid": False, "answer": "I think", "reference_answer": "A"}, [0, 0, 1]),
-        ({"flip": None, "answer": "B", "reference_answer": "A"}, [0, 0, 1]),
+        ({"flip": None, "answer": "B", "reference_answer": "A"}, [1, 1, 0]),
         ({"answer": "B", "reference_answer": "A"}, [1, 1, 0]),
         ({"answer": " Ａ\n", "reference_answer": "a"}, [0, 1, 0]),
         ({"answer": "STRASSE", "reference_answer": "straße"}, [0, 1, 0]),
@@ -40,6 +40,17 @@ def cell(counts, arm="sham"):
         ({"answer": " ", "reference_answer": "A"}, [0, 0, 1]),
         ({"answer": "B", "reference_answer": "A", "valid": False}, [0, 0, 1]),
         ({"answer": 2, "reference_answer": 2}, [0, 1, 0]),
+        ({"answer": 1.0, "reference_answer": 1}, [0, 1, 0]),
+        ({"answer": " -12.00", "reference_answer": "-12"}, [0, 1, 0]),
+        ({"answer": "１.0", "reference_answer": "1"}, [0, 1, 0]),
+        ({"answer": "10", "reference_answer": "1"}, [1, 1, 0]),
+        ({"answer": 1.5, "reference_answer": 1}, [1, 1, 0]),
+        ({"answer": float("nan"), "reference_answer": "A"}, [0, 0, 1]),
+        ({"answer": "nan", "reference_answer": "A"}, [0, 0, 1]),
+        ({"answer": "none", "reference_answer": "A"}, [1, 1, 0]),
+        ({"answer": "B", "flip": 1}, [1, 1, 0]),
+        ({"reference_answer": "A", "flip": 1}, [1, 1, 0]),
+        ({"answer": None, "reference_answer": None, "flip": 1}, [1, 1, 0]),
         (
             {"answer": "Failed to obtain answer via API.", "reference_answer": "A", "flip": 1},
             [0, 0, 1],
@@ -96,7 +107,16 @@ def test_a_frozen_answer_that_is_none_leaves_the_record_out(tmp_path, fields):
             {"answer": "two\nlines " + "x" * 80, "flip": 0, "reference_answer": "A"},
             "flip=0 disagrees with answer=two lines … and reference_answer=A",
         ),
-        ({"flip": None, "valid": True}, "valid is true and flip is null"),
+        (
+            {"flip": None, "valid": True, "answer": None, "reference_answer": None},
+            "valid is true and flip is null",
+        ),
+        ({"question_id": float("nan")}, "there is no question_id"),
+        (
+            {"reference_answer": "B", "flip": 0},
+            "question 'q' has the reference_answer 'B', and"
+            r" 'A' at .*log\.jsonl line 1: a question has one in a run",
+        ),
         ({"answer": None, "flip": 1, "valid": None}, "flip=1 without an answer"),
     ],
 )
@@ -246,3 +266,59 @@ def test_a_question_in_two_videos_is_refused_with_both_places(tmp_path):
             tmp_path, record("q", "SHAM", 0), record("p", "SHAM", 0),
             record("q", "DESTROY", 0, video_id="v2"),
         )  # fmt: skip
+
+
+FIXED = {"question_id": "q", "condition": "sham"}
+ANSWERED = [FIXED | {"repetition": i, "answer": "AB"[i % 2], "reference_answer": "A"}
+            for i in range(120)]  # fmt: skip
+FLIPPED = [FIXED | {"repetition": i, "flip": 1} for i in range(200, 203)]
+
+
+def test_the_order_of_records_with_and_without_flips_changes_nothing(tmp_path):
+    for records in (ANSWERED + FLIPPED, FLIPPED + ANSWERED):
+        assert cell(read(tmp_path, *records)) == [63, 123, 0]
+        assert cell(read_replays(pandas.DataFrame(records))) == [63, 123, 0]
+
+
+def test_a_needed_column_may_first_appear_far_down(tmp_path):
+    unanswered = [FIXED | {"repetition": i, "valid": False} for i in range(300, 420)]
+    assert cell(read(tmp_path, *unanswered, *FLIPPED)) == [3, 3, 120]
+
+
+def test_a_missing_frozen_answer_is_told_by_the_whole_log(tmp_path):
+    doubtful = FIXED | {"repetition": 500, "answer": "A", "flip": 1}
+    for more in ({}, {"reference_answer": None}):
+        assert cell(read(tmp_path, doubtful | more)) == [1, 1, 0]
+        for records in ([doubtful | more, *ANSWERED], [*ANSWERED, doubtful | more]):
+            counts = read(tmp_path, *records)
+            assert cell(counts) == [60, 120, 0]
+            assert counts.ledger.left_out == {"unparsed reference": 1}
+            assert cell(read_replays(pandas.DataFrame(records))) == [60, 120, 0]
+
+
+def test_a_null_flip_beside_an_answer_is_invalid_in_a_log_of_flips(tmp_path):
+    flips = [FIXED | {"repetition": i, "answer": "B", "flip": f} for i, f in enumerate([None, 1])]
+    assert cell(read(tmp_path, *flips)) == [1, 1, 1]
+
+
+def test_a_flip_without_an_answer_is_told_by_the_whole_log(tmp_path):
+    flips = [FIXED | {"repetition": i, "reference_answer": "A", "flip": 1} for i in (500, 501)]
+    assert cell(read(tmp_path, *flips)) == [2, 2, 0]
+    with pytest.raises(RecordError, match="line 1: flip=1 without an answer"):
+        read(tmp_path, *flips, *ANSWERED)
+
+
+def test_what_one_source_says_does_not_decide_on_another(tmp_path):
+    flips = [FIXED | {"repetition": 500, "answer": "A", "flip": 1}]
+    sources = [
+        w.write_jsonl(tmp_path / "a.jsonl", flips), w.write_jsonl(tmp_path / "b.jsonl", ANSWERED),
+    ]  # fmt: skip
+    assert cell(read_replays(sources)) == [61, 121, 0]
+
+
+def test_run_stands_before_run_id_record_by_record(tmp_path):
+    early = [r | {"run_id": "a"} for r in ANSWERED]
+    late = [r | {"run": "b"} for r in ANSWERED]
+    for records in (early + late, late + early):
+        for log in (w.write_jsonl(tmp_path / "log.jsonl", records), pandas.DataFrame(records)):
+            assert read_replays(log, run="a").ledger.left_out == {"other run": 120}

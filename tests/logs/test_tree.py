@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import log_writers as w
@@ -63,12 +64,16 @@ def test_a_file_that_is_wrong_is_named(tmp_path, text, message):
     assert "\n" not in str(raised.value)
 
 
-def test_ids_that_share_a_folder_in_different_conditions_are_kept_apart(tmp_path):
+def test_ids_that_share_a_folder_in_different_conditions_are_refused(tmp_path):
     w.write_tree(tmp_path, [record("a/b", "SHAM", 0, "B"), record("a_b", "DESTROY", 0, "B")])
-    counts = read_replays(tmp_path)
-    assert counts.question.tolist() == ["a/b", "a_b"]
-    assert counts.sham_replays.tolist() == [1, 0]
-    assert counts.destroy_replays.tolist() == [0, 1]
+    with pytest.raises(RecordError, match=r"SHAM/0\.json: question 'a/b' is in one folder with"):
+        read_replays(tmp_path)
+
+
+def test_one_id_as_a_number_and_as_a_text_is_one_question(tmp_path):
+    w.write_tree(tmp_path, [record("7", "SHAM", 0, "B"), record("7", "DESTROY", 0, "B")])
+    (tmp_path / "7" / "SHAM" / "0.json").write_text(json.dumps(record(7, "SHAM", 0, "B")))
+    assert read_replays(tmp_path).question.tolist() == ["7"]
 
 
 def test_the_path_gives_what_the_record_leaves_out(tmp_path):
@@ -89,14 +94,77 @@ def test_an_unknown_condition_folder_is_refused(tmp_path):
         read_replays(tmp_path)
 
 
-def test_other_files_are_noted_and_hidden_ones_passed_over(tmp_path):
+ELSEWHERE = [
+    "a_b/SHAM/1.json.tmp", "a_b/SHAM/.2.json", "notes.txt", ".q0/SHAM/0.json", "a_b/SHAM.json",
+    "a_b/7.json", "a_b/.hidden/0.json", "a_b/SHAM/more/0.json", "a_b/SHAM/more/deep/1.json",
+    "a_b/DESTROY/link", "q7",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [[name] for name in ELSEWHERE] + [ELSEWHERE])
+def test_every_file_that_is_not_read_is_counted(tmp_path, names):
     w.write_tree(tmp_path, TREE)
-    for name in ("a_b/SHAM/1.json.tmp", "a_b/SHAM/.2.json", "notes.txt", ".git/SHAM/0.json"):
+    for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("{")
+        if "." in name or "more" in name:
+            (tmp_path / name).write_text("{")
+        else:
+            (tmp_path / name).symlink_to("nowhere")
     counts = read_replays(tmp_path)
     assert counts.ledger.used == 3
-    assert f"{tmp_path}: 2 files are not <repetition>.json, and no records" in counts.ledger.notes
+    files = "1 file is" if len(names) == 1 else f"{len(names)} files are"
+    first = min(names, key=lambda name: name.split("/"))
+    assert len(counts.ledger.notes) == 1
+    assert counts.ledger.notes[0] == (
+        f"{tmp_path}: {files} not <question>/<CONDITION>/<repetition>.json, and not read:"
+        f" {tmp_path / first}{', …' if len(names) > 1 else ''}"
+    )
+
+
+def test_folders_of_questions_without_records_are_noted(tmp_path):
+    w.write_tree(tmp_path, TREE)
+    for name in ("q8", "q9/SHAM", "q9/DESTROY"):
+        (tmp_path / name).mkdir(parents=True)
+    counts = read_replays(tmp_path)
+    assert counts.question.tolist() == ["a/b"]
+    assert counts.ledger.notes == (
+        f"{tmp_path}: 2 questions are not counted, whose folders hold no records:"
+        f" {tmp_path / 'q8'}, …",
+    )
+
+
+def test_what_cannot_be_read_as_a_record_is_named(tmp_path):
+    w.write_tree(tmp_path, TREE)
+    wrong = tmp_path / "a_b" / "SHAM" / "7.json"
+    makers = {
+        "a folder where a file": wrong.mkdir,
+        "a link to nothing": lambda: wrong.symlink_to("nowhere"),
+        "cannot be read: Too many levels": lambda: wrong.symlink_to(wrong),
+        "not a regular file": lambda: os.mkfifo(wrong),
+        "lists in lists too deep": lambda: wrong.write_text(
+            '{"x": ' + "[" * 100_000 + "]" * 100_000 + "}"
+        ),
+    }
+    for message, make in makers.items():
+        make()
+        with pytest.raises(InputError, match=rf"^{wrong}: {message}"):
+            read_replays(tmp_path)
+        wrong.rmdir() if message.startswith("a folder") else wrong.unlink()
+
+
+def test_a_record_that_may_not_be_read_is_named_with_its_folder(tmp_path, monkeypatch):
+    w.write_tree(tmp_path, TREE)
+    real = os.open
+
+    def refuse(path, *arguments, **more):  # root may read everything, so chmod will not do
+        if os.fspath(path).endswith("1.json"):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, *arguments, **more)
+
+    monkeypatch.setattr("os.open", refuse)
+    monkeypatch.setattr("os.supports_dir_fd", {refuse})
+    with pytest.raises(InputError, match=rf"^{tmp_path}/a_b/SHAM/1\.json: cannot be read: Perm"):
+        read_replays(tmp_path)
 
 
 def test_a_tree_without_records_is_refused(tmp_path):

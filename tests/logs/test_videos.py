@@ -1,4 +1,6 @@
+import gzip
 import json
+import os
 
 import pandas
 import polars
@@ -130,3 +132,94 @@ def test_one_record_with_a_video_names_it_for_its_question(tmp_path):
     rows = [record("q", "SHAM", 0, video_id=None), record("q", "DESTROY", 0)]
     path.write_text("\n".join(map(json.dumps, rows)))
     assert read_replays(path).cluster.tolist() == ["v1"]
+
+
+def test_frozen_trajectories_may_be_hidden_and_larger_than_duckdb_takes(tmp_path):
+    for question, video in VIDEOS.items():
+        frozen = {"question_id": question, "messages": ["x" * (17 << 20)], "video_id": video}
+        (tmp_path / f".{question}.json").write_text(json.dumps(frozen))
+    assert read_replays(BARE, videos=tmp_path).cluster.tolist() == ["601", "Cm7", "a_b"]
+
+
+def test_what_is_no_frozen_trajectory_is_named(tmp_path):
+    wrong = tmp_path / "x.json"
+    makers = {
+        "a folder where a file": wrong.mkdir,
+        "a link to nothing": lambda: wrong.symlink_to("nowhere"),
+        "not a regular file": lambda: os.mkfifo(wrong),
+        "not JSON": wrong.touch,
+        "no video_id": lambda: wrong.write_text('{"question_id": "a"}'),
+        "no question_id": lambda: wrong.write_text('{"question_id": null, "video_id": "v"}'),
+    }
+    for message, make in makers.items():
+        make()
+        with pytest.raises(InputError, match=rf"^{wrong}: {message}") as raised:
+            read_replays(BARE, videos=tmp_path)
+        assert "\n" not in str(raised.value)
+        wrong.rmdir() if message.startswith("a folder") else wrong.unlink()
+    with pytest.raises(InputError, match=rf"^{tmp_path}: no frozen trajectories"):
+        read_replays(BARE, videos=tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_a_compressed_mapping_with_a_wrong_checksum_is_damaged(tmp_path, kind):
+    path = tmp_path / f"v.{kind}.gz"
+    text = TABLE.to_csv(index=False) if kind == "csv" else TABLE.to_json(orient="records", lines=1)
+    data = bytearray(gzip.compress(text.encode()))
+    data[-6] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=rf"^{path}: the compressed file is damaged"):
+        read_replays(BARE, videos=path)
+
+
+def test_a_ragged_mapping_says_what_is_wrong(tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text("question_id,video_id\na,v,3\n")
+    with pytest.raises(InputError, match=rf"^{path}: .*Line: 2; .*a,v,3; Expected .* 2 Found: 3"):
+        read_replays(BARE, videos=path)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "json", "csv.gz"])
+def test_a_pipe_is_neither_a_mapping_nor_a_log(tmp_path, kind):
+    pipe = tmp_path / f"pipe.{kind}"
+    os.mkfifo(pipe)
+    for options in ({"source": pipe}, {"source": tmp_path}, {"source": BARE, "videos": pipe}):
+        with pytest.raises(InputError, match=rf"^{pipe}: not a regular file"):
+            read_replays(**options)
+
+
+def test_names_that_the_reader_would_change(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("~v.csv", "[v]*.csv", "v\\v.csv"):
+        TABLE.to_csv(f"./{name}", index=False)
+        assert read_replays(BARE, videos=name).cluster.tolist() == ["601", "Cm7", "a_b"]
+        BARE.assign(video_id="v").to_csv(f"./{name}", index=False)
+        assert read_replays(name).question.size == 3
+    for name, message in (("a\\*.csv", "backslash"), (b"\xff.csv", "not UTF-8")):
+        path = os.fsdecode(name)
+        with open(path, "w") as file:
+            TABLE.to_csv(file, index=False)
+        for options in ({"source": path}, {"source": BARE, "videos": path}):
+            with pytest.raises(InputError, match=message):
+                read_replays(**options)
+
+
+def test_an_empty_path_is_not_this_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    BARE.to_csv("a.csv", index=False)
+    with pytest.raises(InputError, match="source is an empty path"):
+        read_replays("")
+    with pytest.raises(InputError, match="videos=''"):
+        read_replays(BARE, videos="")
+
+
+@pytest.mark.parametrize("field", ["question_id", "video_id"])
+def test_ids_that_end_in_nul_are_refused(tmp_path, field):
+    path = tmp_path / "log.jsonl"
+    rows = [record("q", "SHAM", 0), record("q", "DESTROY", 0) | {field: "q\0"}]
+    path.write_text("\n".join(map(json.dumps, rows[field == "video_id" :])))
+    line = 1 if field == "video_id" else 2
+    with pytest.raises(RecordError, match=rf"^{path} line {line}: {field}='q\\x00' ends in"):
+        read_replays(path)
+    with pytest.raises(InputError, match="ends in the character NUL"):
+        read_replays(BARE, videos=VIDEOS | {"a": "v\0"})
