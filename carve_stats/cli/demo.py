@@ -29,7 +29,7 @@ def demo(store: str, k: int, questions: int | None, seed: int, workers: int, as_
     from carve_stats.demo.clips import attributions
     from carve_stats.demo.questions import QUESTIONS
     from carve_stats.demo.run import prepare_demo
-    from carve_stats.errors import InputError
+    from carve_stats.errors import InputError, PlanError
     from carve_stats.inference.tie_excess import tie_excess
     from carve_stats.logs.reader import read_replays
     from carve_stats.replay.agents.builtin import build
@@ -37,13 +37,26 @@ def demo(store: str, k: int, questions: int | None, seed: int, workers: int, as_
     from carve_stats.replay.store import RunStore
     from carve_stats.report.html import write_report
 
-    for name, value in (("--k", k), ("--questions", questions), ("--workers", workers)):
-        if value is not None and value < 1:
-            raise InputError(f"{name} {value} must be at least 1")
+    for name, value, least in (
+        ("--k", k, 1),
+        ("--questions", questions, 1),
+        ("--seed", seed, 0),
+        ("--workers", workers, 1),
+    ):
+        if value is not None and not least <= value < 2**63:
+            raise InputError(f"{name} {value} must be at least {least} and less than 2**63")
+    if not store:
+        raise InputError("--store is empty: name a folder")
     if questions is not None and questions > len(QUESTIONS):
         raise InputError(f"--questions {questions}: the demo has {len(QUESTIONS)}")
     folder = Path(store).resolve()
     material, run = folder / "material", folder / "run"
+    # Before the clips are watched: these replays would refuse the new answers in the end.
+    if (run / "plan.json").exists() and (found := RunStore.load(run).plan.seed) != seed:
+        raise PlanError(
+            f"{run}: holds replays of --seed {found}: give that seed or another --store, or"
+            f" delete all of {folder}"
+        )
     agent = build()
     with progress_bar("clips watched") as progress:
         trajectories = prepare_demo(

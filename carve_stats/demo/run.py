@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,12 +15,14 @@ from carve_stats.demo.clips import CLIPS, Clip
 from carve_stats.demo.freeze import IndexedFrame, freeze_answer, index_clip, retrieve_frames
 from carve_stats.demo.questions import QUESTIONS
 from carve_stats.demo.rendering import render_clip
-from carve_stats.errors import PlanError, StoreError
+from carve_stats.errors import InputError, PlanError, StoreError
 from carve_stats.replay.agents.builtin import BuiltinAgent
 from carve_stats.replay.files import create_file, replace_file
 from carve_stats.replay.trajectories import Trajectory, read_trajectories, write_trajectories
 
 __all__ = ["prepare_demo"]
+
+_Shape = TypeVar("_Shape")
 
 
 def prepare_demo(
@@ -56,26 +58,36 @@ def prepare_demo(
 
     Raises
     ------
+    InputError
+        A seed that is no whole number in [0, 2**63), or fewer than one worker; nothing has
+        been written then.
     MissingExtraError
         A package that holds a clip, a photograph or a model is not installed; nothing has
         been written then.
     PlanError
         The folder was prepared with another seed, agent or set of questions.
     """
+    for name, value, least in (("seed", seed, 0), ("workers", workers, 1)):
+        if type(value) is not int or not least <= value < 2**63:  # what JSON readers can hold
+            raise InputError(
+                f"{name}={value!r} must be a whole number of at least {least} and less than 2**63"
+            )
     directory = Path(directory)
     for clip in CLIPS:
         for work in clip.works():
             work.path()
     agent = agent or BuiltinAgent()
-    _claim(directory, {"seed": seed, "agent": agent.fingerprint(), "material": _material()})
+    plan = {"seed": seed, "agent": agent.fingerprint(), "material": _material()}
+    _claim(directory, plan)
+    digest = hashlib.sha256(msgspec.json.encode(plan, order="sorted")).hexdigest()
     path = directory / "trajectories.jsonl"
-    if path.exists():
+    if _is_finished(path, digest):
         if progress is not None:
             progress(len(CLIPS), len(CLIPS))
         return read_trajectories(path)
     frozen: dict[str, Trajectory] = {}
     with ThreadPoolExecutor(workers) as pool:
-        jobs = [pool.submit(_watch, clip, directory, agent, seed) for clip in CLIPS]
+        jobs = [pool.submit(_watch, clip, directory, agent, seed, digest) for clip in CLIPS]
         try:
             for done, job in enumerate(as_completed(jobs), start=1):
                 frozen |= {t.question_id: t for t in job.result()}
@@ -86,7 +98,39 @@ def prepare_demo(
             raise
     trajectories = [frozen[question.id] for question in QUESTIONS]
     write_trajectories(path, trajectories)
+    replace_file(_seal(path), msgspec.json.encode(_Seal(digest, _hash(path))))
     return trajectories
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """A clip's frames, and the hash of the plan that they were looked at for."""
+
+    plan: str
+    frames: list[IndexedFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seal:
+    """The hashes of the finished trajectories and of the plan that they were made for."""
+
+    plan: str
+    trajectories: str
+
+
+def _seal(path: Path) -> Path:
+    return path.with_suffix(".seal.json")
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _is_finished(path: Path, plan: str) -> bool:
+    """Whether the trajectories are there, whole and of this plan; else they are made again."""
+    if not (path.is_file() and _seal(path).is_file()):
+        return False
+    return _decoded(_seal(path), _Seal) == _Seal(plan, _hash(path))
 
 
 def _claim(directory: Path, plan: dict[str, Any]) -> None:
@@ -99,11 +143,12 @@ def _claim(directory: Path, plan: dict[str, Any]) -> None:
         raise StoreError(f"{directory} cannot be made ({error.strerror}): choose another") from None
     if create_file(path, msgspec.json.format(msgspec.json.encode(plan))):
         return
-    found = _decoded(path)
+    found = _decoded(path, dict)
     for name, wanted in plan.items():
-        if not isinstance(found, dict) or found.get(name) != wanted:
+        if found.get(name) != wanted:
             raise PlanError(
-                f"{path}: was prepared with another {name}: choose another directory, or delete it"
+                f"{path}: was prepared with another {name}: choose another directory, or delete"
+                f" all of {directory}"
             )
 
 
@@ -113,8 +158,10 @@ def _material() -> str:
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
 
 
-def _watch(clip: Clip, directory: Path, agent: BuiltinAgent, seed: int) -> list[Trajectory]:
-    index = _index(clip, directory, agent)
+def _watch(
+    clip: Clip, directory: Path, agent: BuiltinAgent, seed: int, plan: str
+) -> list[Trajectory]:
+    index = _index(clip, directory, agent, plan)
     return [
         freeze_answer(
             question,
@@ -128,28 +175,30 @@ def _watch(clip: Clip, directory: Path, agent: BuiltinAgent, seed: int) -> list[
     ]
 
 
-def _index(clip: Clip, directory: Path, agent: BuiltinAgent) -> list[IndexedFrame]:
+def _index(clip: Clip, directory: Path, agent: BuiltinAgent, plan: str) -> list[IndexedFrame]:
     path = directory / "index" / f"{clip.id}.json"
     if path.exists():  # written last: the clip and its pictures are there
-        return [IndexedFrame(**frame) for frame in _decoded(path)]
-    video = directory / "clips" / f"{clip.id}.mp4"
+        index = _decoded(path, _Index)
+        if index.plan == plan:
+            return index.frames
     if clip.film is not None:
         video = clip.film.path()
-    elif not video.exists():
+    else:
+        video = directory / "clips" / f"{clip.id}.mp4"
         render_clip(clip, video)
-    index = index_clip(
+    frames = index_clip(
         video,
         name=clip.id,
         frames_per_second=clip.frames_per_second,
         agent=agent,
         directory=directory,
     )
-    replace_file(path, msgspec.json.encode([asdict(frame) for frame in index]))
-    return index
+    replace_file(path, msgspec.json.encode(_Index(plan, frames)))
+    return frames
 
 
-def _decoded(path: Path) -> Any:
+def _decoded(path: Path, shape: type[_Shape]) -> _Shape:
     try:
-        return msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError) as error:
+        return msgspec.json.decode(path.read_bytes(), type=shape)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StoreError(f"{path}: cannot be read ({error}): delete it and run again") from None

@@ -14,38 +14,70 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from carve_stats.replay.answer_phrases import (
+    ADDRESSED,
+    ANSWER_ENDS,
+    AT_FIRST,
     CLAUSE_FOLLOWS,
     CLOSE,
     CLOSE_MARK,
     CONCLUSIONS,
+    CONTRAST,
     CUES,
+    DEED,
     DELIMITED,
     EITHER,
+    FRAME,
+    FRAME_END,
+    HEDGED_AFTER,
     HESITATION,
+    HYPOTHETICAL,
+    IF_AFTER,
+    INFERIOR,
     LABEL_END,
     LIST_JOINT,
     NEGATED_AFTER,
     NEGATED_BEFORE,
+    NO_ANSWER_KEY,
     NOT_IN_WORD,
     NOUN,
     NUMBERED_THINGS,
     OPEN,
     OPENING,
+    OTHERS,
+    POINTED_AT,
     PREDICATE,
     PRONOUN,
+    QUESTIONED,
     SENTENCE_END,
+    SENTENCES,
     SET_OFF,
     SEVERAL_FOLLOW,
     SPACE,
+    SPEAKER,
     SUPPOSED_BEFORE,
+    TAKEN_BACK,
+    TAKEN_BACK_AT_ONCE,
+    TURN,
 )
 
-__all__ = ["AMBIGUOUS", "OUT_OF_SET", "Grammar", "Named", "grammar_of"]
+__all__ = [
+    "AMBIGUOUS",
+    "NO_COMMITMENT",
+    "OUT_OF_SET",
+    "Grammar",
+    "Named",
+    "grammar_of",
+    "is_inferior",
+    "is_questioned",
+    "normalize",
+]
 
 _NEAR = 80  # how far back, in characters, a clause is read
+_FAR = 200  # and a sentence
 
 AMBIGUOUS = "ambiguous"
 OUT_OF_SET = "out_of_set"
+NO_COMMITMENT = "no_commitment"
 
 
 class Named(NamedTuple):
@@ -54,9 +86,9 @@ class Named(NamedTuple):
     Parameters
     ----------
     label : str
-        The option's label, or `AMBIGUOUS` or `OUT_OF_SET` where `odd` is True.
+        The option's label; where `odd` is True, `AMBIGUOUS`, `OUT_OF_SET` or `NO_COMMITMENT`.
     odd : bool
-        Whether `label` is one of those two.
+        Whether `label` is one of those three.
     end : int
         Where the naming ends in the text.
     """
@@ -89,6 +121,8 @@ class Grammar:
         else:
             self._core, strong = f"(?i:{'|'.join(map(re.escape, forms))})", r"(?!)"
         self._strong = re.compile(strong)
+        # "1. First I looked at the frames" counts the steps.
+        strong_core = not self._core.startswith(r"\d")
         self._at = re.compile(
             rf"\s*(?:(?i:the\s+)?(?i:{NOUN})\s*)?(?:\\text|\\mathrm|\\mathbf)?"
             rf"(?P<open>{OPEN})\s*(?P<label>{self._core}){LABEL_END}"
@@ -101,16 +135,24 @@ class Grammar:
         )
         self._trailing = re.compile(
             rf"(?:^|\n|[.!?:;,]\s|[。！？：；，])\s*(?:(?i:{NOUN})\s*)?(?P<open>{OPEN})"
-            rf"(?P<label>{self._core})(?P<close>{CLOSE})\s*[.!。)]*\s*$"
+            rf"(?P<label>{self._core})(?P<close>{CLOSE})\s*[.!。)]{{0,8}}\s*$"
+        )
+        self._in_brackets = re.compile(rf"\s?\((?P<label>{self._core})\)")
+        self._lines = re.compile(
+            rf"^(?:[^\n:]{{0,40}}:\s?|\d{{1,2}}[.)]\s)?{OPEN}(?P<label>{prose}){CLOSE}[.!。)]{{0,4}}$",
+            re.MULTILINE,
         )
         self._leading = re.compile(
             rf"\s*{OPEN}(?P<label>{self._core})"
-            rf"(?:(?P<line>[.:]?{CLOSE}[.:]?[^\S\n]*(?:\n|$))|[.:)\]*]+(?=\s)|\s+[-–—]+\s)"
+            rf"(?:(?P<line>[.:]?{CLOSE}[.:]?[^\S\n]*(?:\n|$))"
+            rf"|(?:[.:)\]*]{{1,8}}(?=\s)|\s+[-–—]{{1,2}}\s){'' if strong_core else '(?!)'}"
+            r"|[)\]*]{0,8},?\s(?=(?:because|since|due)\b))"
         )
         words = sorted(self.texts, key=len, reverse=True)
         phrase = "|".join(r"\s+".join(map(re.escape, w.split())) for w in words) or r"(?!)"
         self._text = re.compile(
-            rf"(?<![\w])(?:(?:a|an|the)\s+)?(?P<text>{phrase})(?![\w])"
+            rf"(?<![\w])(?<!\d[.,:])(?:(?:a|an|the)\s+)?(?P<text>{phrase})"
+            r"(?![\w]|[-'’]\w|[.,:]\d)"
             if all(word.isascii() for word in words)
             else rf"(?P<text>{phrase})",
             re.IGNORECASE,
@@ -118,6 +160,8 @@ class Grammar:
 
     def whole(self, text: str) -> Named | None:
         """What a text names that is nothing but a label, or nothing but an option's text."""
+        if text.lstrip()[:1] in ("!", "~", "¬"):
+            return None
         bare = _strip_marks(text)
         folded = bare.casefold()
         if folded in self.labels:
@@ -148,45 +192,114 @@ class Grammar:
         spelled = self._spelled(text, start)
         first = self._label(text, start)
         if first is None or (spelled is not None and spelled.end > first.end):
-            return spelled
+            return self._spelled_only(text, spelled) if spelled is not None else None
         if NEGATED_AFTER.match(text, first.end):
+            return None
+        own = self._spelled(text, _skip(text, first.end))
+        if not _is_final(text, first.end) and (own is None or own.label != first.label):
             return None
         if first.odd:
             return first
-        contradicted = self._spelled(text, _skip(text, first.end))
         if (
-            contradicted is not None
-            and contradicted.label != first.label
+            own is not None
+            and own.label != first.label
             and first.label not in self.texts.get(_plain(text[_skip(text, first.end) :]), ())
-            and SENTENCE_END.match(text, contradicted.end)
+            and SENTENCE_END.match(text, own.end)
         ):
-            return Named(AMBIGUOUS, True, contradicted.end)
+            return Named(AMBIGUOUS, True, own.end)
         return self._joined(text, first)
 
+    def _spelled_only(self, text: str, spelled: Named) -> Named | None:
+        """`spelled` where nothing but an end follows; ambiguous where another text is joined."""
+        joint = LIST_JOINT.match(text, spelled.end)
+        other = self._spelled(text, joint.end()) if joint and joint["word"] else None
+        if other is not None and other.label != spelled.label:
+            return Named(AMBIGUOUS, True, other.end)
+        return spelled if _is_final(text, spelled.end) else None
+
     def declarations(self, text: str) -> Named | None:
-        """The last option that the text declares to be the answer."""
-        found: list[tuple[int, Named]] = []
-        for cue in CUES.finditer(text):
-            if not _withdrawn(text, cue.start()):
-                self._keep(found, cue.end(), self.declared(text, cue.end()))
-        for cue in CONCLUSIONS.finditer(text):
+        """The last option that the text declares to be the answer, and does not take back."""
+        lasts = [
+            next(found, None)
+            for found in (
+                self._after_cues(text),
+                self._after_conclusions(text),
+                self._with_predicates(text),
+            )
+        ]
+        found = [last for last in lasts if last is not None]
+        if not found:
+            return None
+        last = max(found, key=lambda pair: pair[0])[1]
+        return self.after_second_thought(text, last.end) or last
+
+    def _after_cues(self, text: str) -> Iterator[tuple[int, Named]]:
+        for cue in reversed(list(CUES.finditer(text))):
             named = self.declared(text, cue.end())
-            if named is not None and SENTENCE_END.match(text, named.end):
-                self._keep(found, cue.end(), named)
-        for predicate in self._predicates.finditer(text):
-            start = predicate.start("label")
-            if _withdrawn(text, start) or NUMBERED_THINGS.search(text, 0, start):
+            if named is not None and not (
+                _withdrawn(text, cue.start())
+                or _supposed(text, cue.start(), cue.end())
+                or is_inferior(text, cue.start())
+                # "It is red, but the question is about the bus"
+                or (POINTED_AT.match(cue[0]) and CONTRAST.search(text, named.end))
+            ):
+                yield cue.end(), named
+
+    def _after_conclusions(self, text: str) -> Iterator[tuple[int, Named]]:
+        for cue in reversed(list(CONCLUSIONS.finditer(text))):
+            named = self.declared(text, cue.end())
+            if (
+                named is not None
+                and SENTENCE_END.match(text, named.end)
+                and not _supposed(text, cue.start(), cue.start())
+                and text[cue.end() : named.end] != "I"
+            ):
+                yield cue.end(), named
+
+    def _with_predicates(self, text: str) -> Iterator[tuple[int, Named]]:
+        for predicate in reversed(list(self._predicates.finditer(text))):
+            start, end = predicate.start("label"), predicate.end()
+            if (
+                _withdrawn(text, start)
+                or _supposed(text, start, start)
+                or is_questioned(text, end)
+                or ("would" in predicate[0] and IF_AFTER.match(text, end))
+                or HEDGED_AFTER.match(text, end)
+                or NUMBERED_THINGS.search(text, max(0, start - _NEAR), start)
+            ):
                 continue
             label = self.labels.get(predicate["label"].casefold())
-            named = Named(label or OUT_OF_SET, label is None, predicate.end())
             if label is not None and self._is_joined_before(text, start, label):
-                named = Named(AMBIGUOUS, True, predicate.end())
-            self._keep(found, start, named)
-        return max(found, key=lambda pair: pair[0])[1] if found else None
+                yield start, Named(AMBIGUOUS, True, end)
+            else:
+                yield start, Named(label or OUT_OF_SET, label is None, end)
+
+    def after_second_thought(self, text: str, start: int) -> Named | None:
+        """What holds instead of an answer that is taken back after `start`; None if it is not."""
+        thought = TAKEN_BACK.search(text, start) or TAKEN_BACK_AT_ONCE.match(text, start)
+        if thought is None:
+            return None
+        # From the thought on, since its own words may lead to the label: "no, B".
+        tail = text[thought.start() :]
+        return (
+            self.declarations(tail.lstrip(" .!?;,(\n–—-"))
+            or self.lone_label(text[thought.end() :])
+            or Named(NO_COMMITMENT, True, len(text))
+        )
 
     def label_with_text(self, text: str) -> Named | None:
-        """The one option whose label stands before its own text."""
+        """The one option whose label stands before its own text, or in brackets after it."""
         found: set[str] = set()
+        for match in self._text.finditer(text):
+            after = self._in_brackets.match(text, match.end())
+            label = self.labels.get(after["label"].casefold()) if after else None
+            if (
+                after
+                and label in self.texts.get(_plain(match["text"]), ())
+                and not self._denied(text, match.start(), after.end())
+                and not is_questioned(text, after.end())
+            ):
+                found.add(str(label))
         for mention in self._at_words(text):
             label = self.labels.get(mention["label"].casefold())
             spelled = self._spelled(text, _skip(text, mention.end()))
@@ -195,22 +308,51 @@ class Grammar:
                 and spelled is not None
                 and label in self.texts.get(_plain(_text_of(text, spelled, mention.end())), ())
                 and not self._denied(text, mention.start(), spelled.end)
+                and not _supposed(text, mention.start(), mention.start())
+                and not is_questioned(text, spelled.end)
             ):
                 found.add(label)
         return Named(found.pop(), False, len(text)) if len(found) == 1 else None
 
     def option_text(self, text: str) -> Named | None:
-        """The one option whose text the reply holds; longer texts go before those within."""
-        found: set[str] = set()
+        """The one option whose text is what the reply says, not something that it mentions.
+
+        The text stands alone in the last sentence or the first line, or is a word set off at
+        the beginning, as in "Yes, he does"; and the reply holds no other option's text.
+        """
+        named: set[str] = set()
+        held: set[str] = set()
+        last = next(
+            (m.end() for m in reversed(list(SENTENCES.finditer(text.rstrip(" .!?;。！？；\n"))))), 0
+        )
         for match in self._text.finditer(text):
+            if self._denied(text, match.start(), match.end()):
+                continue
             plain = _plain(match["text"])
-            # "3" or "No" says little within a sentence; at its beginning it is the answer.
-            telling = len(plain) > 2 or (
-                not text[: match.start()].strip() and DELIMITED.match(text, match.end())
+            found = self.texts.get(plain, set())
+            # "3" or "No" says little within a sentence.
+            if len(plain) > 2 or DELIMITED.match(text, match.end()):
+                held |= found
+            if is_questioned(text, match.end()):
+                continue
+            start, end = match.span()
+            begin = last if start >= last else 0
+            framed = FRAME.fullmatch(text, begin, start) or not text[begin:start].strip(
+                " *_`\"'“‘("
             )
-            if telling and not self._denied(text, match.start(), match.end()):
-                found |= self.texts.get(plain, set())
-        return Named(found.pop(), False, len(text)) if len(found) == 1 else None
+            ends = FRAME_END.match(text, end)
+            closed = ends is not None and (ends.end() == len(text) or "\n" in ends[0])
+            opens = (
+                begin == 0
+                and start == match.start("text")
+                and not text[:start].strip(" *_`\"'")
+                and match["text"].isalpha()
+                and re.match(rf"{CLOSE}[.,!。，]", text[end : end + 12]) is not None
+                and not CONTRAST.search(text, end)
+            )
+            if (framed and closed) or opens:
+                named |= found
+        return Named(named.pop(), False, len(text)) if len(named) == 1 and held == named else None
 
     def lone_label(self, text: str) -> Named | None:
         """A label that ends the reply as a sentence of its own."""
@@ -218,9 +360,16 @@ class Grammar:
         if match is None:
             return None
         before = text[: match.start("open")]
+        if len(self.mentioned(text)) > 1 and not self._mentions.sub("", text).strip(" .,;:\n"):
+            return None
         own_line = not before.rsplit("\n", 1)[-1].strip()
         raw = match["label"]
+        # "Prediction: B\nGround truth: A", or the bare list of the labels, names no answer.
+        if any(m["label"].casefold() != raw.casefold() for m in self._lines.finditer(before)):
+            return None
         if not (own_line or (match["open"] and match["close"]) or not raw.islower()):
+            return None
+        if NO_ANSWER_KEY.search(_sentence_before(text, match.start("open"))):
             return None
         # After a comma a bare label may end a list of mentions: "not A, B".
         if before.rstrip().endswith((",", "，")) or _withdrawn(text, match.start("open")):
@@ -237,6 +386,9 @@ class Grammar:
         rest = text[match.end() :]
         if match["line"] is None:
             if NEGATED_AFTER.match(rest) or HESITATION.match(rest):
+                return None
+            # "**A** dog is seen"
+            if match["label"] in "aAiI" and match[0].endswith("*") and rest.lstrip()[:1].islower():
                 return None
             others = self.mentioned(rest)
         else:  # a label on a line of its own: only a list of such lines is no answer
@@ -255,15 +407,18 @@ class Grammar:
             if start < past:
                 continue
             first = self._label(text, start)
-            if first is None or first.odd or _withdrawn(text, start):
+            if first is None or first.odd:
                 continue
             several = self._joined(text, first)
             past = several.end
-            if not several.odd or NEGATED_AFTER.match(text, several.end):
+            if not several.odd or NEGATED_AFTER.match(text, several.end) or _withdrawn(text, start):
                 continue
             joint = text[first.end : several.end]
-            either = EITHER.search(text[:start]) or re.search(r"\bor\b|或|/", joint, re.I)
-            if either or not (text[:start] + text[several.end :]).strip(" .!。*()"):
+            either = EITHER.search(text[max(0, start - _NEAR) : start])
+            either = either or re.search(r"\bor\b|或|/", joint, re.I)
+            if either or not (
+                text[:start].strip(" .!。*()") or text[several.end :].strip(" .!。*()")
+            ):
                 return True
         return False
 
@@ -292,7 +447,10 @@ class Grammar:
         raw, end = match["label"], match.end()
         if raw in "Ii" and PRONOUN.match(text, end):
             return None
-        delimited = bool(match["open"] and match["close"].strip()) or DELIMITED.match(text, end)
+        closed = match["close"].strip()
+        if raw == "a" and not closed and not text[end:].strip():
+            return None  # a reply cut off after the article
+        delimited = closed[:1] == ")" or (match["open"] and closed) or DELIMITED.match(text, end)
         label = self.labels.get(raw.casefold())
         if not delimited and (label is None or not self._strong.fullmatch(raw)):
             own = self._spelled(text, end)
@@ -342,11 +500,6 @@ class Grammar:
     def _denied(self, text: str, start: int, end: int) -> bool:
         return _withdrawn(text, start) or bool(NEGATED_AFTER.match(text, end))
 
-    @staticmethod
-    def _keep(found: list[tuple[int, Named]], start: int, named: Named | None) -> None:
-        if named is not None:
-            found.append((start, named))
-
 
 @lru_cache(maxsize=4096)
 def _grammar(options: tuple[tuple[str, str], ...]) -> Grammar:
@@ -359,8 +512,48 @@ def grammar_of(options: Mapping[str, str]) -> Grammar:
 
 
 def normalize(text: str) -> str:
-    """Compatibility characters as plain ones (NFKC): Ｃ is C, ： is a colon."""
-    return unicodedata.normalize("NFKC", text)
+    """Plain characters: Ｃ is C and ： a colon (NFKC), and TeX's fonts are left out."""
+    return _FONTS.sub(r"\1", _UNSEEN.sub("", unicodedata.normalize("NFKC", text)))
+
+
+_UNSEEN = re.compile(r"[\u200b-\u200d\u2060\ufeff]|\\[()]")  # and TeX's \( \)
+_FONTS = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mathsf|mathit)\s?\{([^{}]{0,80})\}")
+
+
+def is_questioned(text: str, end: int) -> bool:
+    """Whether the sentence that goes on at `end` is a question."""
+    return QUESTIONED.match(text, end) is not None
+
+
+def is_inferior(text: str, start: int) -> bool:
+    """Whether what begins at `start` is the wrong, an earlier or the second-best answer."""
+    return INFERIOR.search(_sentence_before(text, start)) is not None
+
+
+def _is_final(text: str, end: int) -> bool:
+    return bool(
+        (ANSWER_ENDS.match(text, end) or text[end - 1] in ")]")
+        and not HEDGED_AFTER.match(text, end)
+        and not is_questioned(text, end)
+    )
+
+
+def _sentence_before(text: str, start: int) -> str:
+    return re.split(r"[.;!?\n。；！？]", text[max(0, start - _FAR) : start])[-1]
+
+
+def _supposed(text: str, start: int, end: int) -> bool:
+    """Whether what stands there is supposed only, someone else's, or a first impression."""
+    clause = TURN.split(_sentence_before(text, start))[-1]
+    if DEED.match(text, start, end) and clause.strip(" ,:*_\"'"):
+        by_another = not (SPEAKER.search(clause) or ADDRESSED.search(clause))
+        if by_another and clause.isascii():
+            return True
+    return bool(
+        HYPOTHETICAL.search(clause)
+        or AT_FIRST.search(clause)
+        or OTHERS.search(SPEAKER.split(clause + text[start:end])[-1])
+    )
 
 
 def _withdrawn(text: str, start: int) -> bool:

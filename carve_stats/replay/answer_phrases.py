@@ -1,6 +1,8 @@
 """The words and marks by which replies name an option, deny it, or leave it open.
 
-English and Chinese, as regular expressions. `answer_grammar` puts them together.
+English and Chinese, a little German and Spanish, as regular expressions that `answer_grammar`
+puts together. Every repetition is bounded, or is over one class of characters, so that they
+take linear time.
 """
 
 from __future__ import annotations
@@ -29,12 +31,18 @@ NEGATED_AFTER = re.compile(
     r"|discarded|rejected|wrong\b|incorrect|false\b|out\b|impossible|unlikely|implausible"
     r"|irrelevant|contradicted|unsupported|hardly))"
     r"|(?:cannot|can['’]t|isn['’]t|aren['’]t|wasn['’]t|doesn['’]t|don['’]t|won['’]t|didn['’]t)\b"
-    r"|(?:是|也|都|可以|可|就)*(?:不|错|排除|被排除|无法|没有)"
+    r"|(?:是|也|都|可以|可|就){0,4}(?:不|错|排除|被排除|无法|没有)"
+    r"|[-–—:(]\s*(?:wrong|incorrect|false|out|excluded|eliminated|(?:no|not)(?=\s*(?:[.,;)\n]|$)))\b"
+    r"|[❌✗✘]"
+    r"|(?:ist|sind)\s+(?:nicht|falsch)|no\s+es\b|es\s+(?:falsa|incorrecta)"
     r")",
     re.IGNORECASE,
 )
 NEGATED_BEFORE = re.compile(
     r"(?:\bnot|n['’]t|\bnever|\bneither|\bnor|\bcannot|\brather\s+than|\binstead\s+of|\bexcept"
+    r"|\bimpossible|\b(?:wrong|incorrect|mistaken?)\s+to|\bhardly|\bfar\s+from"
+    r"|\bno\s+(?:way|evidence|indication|sign|reason|proof|chance)|\b(?:nobody|no\s+one)(?!\s+would\s+(?:disagree|deny|doubt))"
+    r"|\bnicht|\bkein\w*|\banything\s+but"
     r"|\bexclud\w+|\beliminat\w+|\brul(?:e|es|ed|ing)\s+out|\breject\w*|\bdismiss\w*|\bunlikely"
     r"|(?<!\bno )(?<!without )\bdoubt\w*)\s+"
     r"(?:(?!(?:but|so|however|hence|thus|therefore|because|and|only|since)\b)[\w'’]+\s+){0,4}"
@@ -51,9 +59,22 @@ NUMBERED_THINGS = re.compile(
     r"\b(?:vitamin|plan|type|group|team|gate|grade|class|section|hepatitis|figure|camera)\s+$",
     re.IGNORECASE,
 )
-SENTENCE_END = re.compile(rf"{CLOSE}\s*(?:[.!?。！？;；]|$|\n)")
-NOUN = r"(?:option|choice|letter|answer|number|选项)"
-LIKELY = r"(?:most\s+likely|likely|probably|clearly|definitely|therefore|thus|indeed|actually)"
+SENTENCE_END = re.compile(rf"{CLOSE}(?:\s+then\b)?\s*(?:[.!。！;；]|$|\n)")
+# What may follow the label or the text of an answer. After "the answer is C", a verb or a noun
+# says that C is a name, or the beginning of one: "C would need a bicycle", "B roll footage".
+ANSWER_ENDS = re.compile(
+    rf"{CLOSE}\s*(?:$|[.,;!)\]\n/&+|。，、；！）(:：]|[-–—]{{1,2}}[\s>]|=|→|[\u4e00-\u9fff])"
+    rf"|{CLOSE}\s+(?:because|since|as|for|due|based|given|which|and|or|but|not|with|where|from"
+    r"|instead|rather|over|option|choice|here|then|too|after|in\s+(?:this|the|all)|on\s+the"
+    r"|according|however|although|though|while|so|und|oder|weil|da|porque|y|o)\b",
+    re.IGNORECASE,
+)
+QUESTIONED = re.compile(r"[^.!?\n。！？;；(]{0,120}[?？]")
+NOUN = r"(?:option|opción|choice|letter|answer|number|选项)"
+LIKELY = (
+    r"(?:,?\s*I\s+(?:think|believe|guess)\b,?|most\s+likely|likely|probably|clearly|definitely"
+    r"|therefore|thus|indeed|actually)"
+)
 
 CUES = re.compile(
     # "the answer is", "my best choice would be", "the correct option: "
@@ -65,7 +86,7 @@ CUES = re.compile(
     r"|\banswer(?:ing)?\s+(?:with\s+)?(?=(?:option\s+|choice\s+)?[(\[*\"'“]*[A-Za-z0-9]{1,2}\b)"
     # "I would choose", "we select", "let's go with"
     r"|\b(?:choose|chose|choosing|select|selected|selecting|pick|picked|picking|go\s+with"
-    r"|going\s+with|went\s+with|opt\s+for|settle\s+on|vote\s+for|say|guess)\s*:?"
+    r"|going\s+with|went\s+with|opt\s+for|settle\s+on|lean(?:s|ing)?(?:\s+towards?)?|vote\s+for|say|guess)\s*:?"
     r"|\b(?:final|my|best|correct)\s+(?:choice|option|guess|selection|pick)\s*[:–—-]"
     # "it is", "it must be"
     r"|\b(?:it|this|that)(?:['’]s|\s+is|\s+must\s+be|\s+has\s+to\s+be|\s+should\s+be"
@@ -73,22 +94,29 @@ CUES = re.compile(
     r"|\bnot\s+(?:option\s+)?[(\[*]*[A-Za-z0-9]{1,2}[)\]*]*\s*,?\s*(?:but|rather)(?:\s+rather)?\b"
     r"|(?:答案|正确选项|正确的选项|正确的是)(?:应该|应当|应|就|可能|显然|最可能)?(?:是|为|选|:)*"
     r"|(?:应该|应当|应|故|所以|因此|我)?选(?!项)(?:择|的是|的)?(?:是|为|:)?"
-    r"|而是",
+    r"|\bI\s+now\s+(?:think|believe)\b|而是|只剩下?|(?:认为|觉得)(?:应该)?是"
+    r"|\b(?:I\s+(?:actually\s+)?mean[t]?|chang(?:e|ed|ing)\s+(?:(?:it|that|this|my\s+answer)\s+)?to)\b\s*:?"
+    r"|\b(?:antwort|lösung|option)\s+(?:ist|lautet|wäre)\s*:?|\bwähle\b"
+    r"|\b(?:respuesta|opción)\s+(?:(?:correcta|final)\s+)?es\s*(?:la\s+(?=opción))?:?|\b(?:elijo|escojo)\b",
     re.IGNORECASE,
 )
 # "hence B": only where the sentence ends there, since much else may follow these words.
 CONCLUSIONS = re.compile(
-    r"(?:\b(?:hence|therefore|thus|so|consequently|leaving|leaves)\b|=>|⇒|→|所以|因此|故)"
-    r"\s*[,:，]?\s*(?:only\s+)?",
+    r"(?:\b(?:hence|therefore|thus|so|consequently|leaving|leaves)\b|=>|⇒|→|所以|因此|故"
+    r"|\b(?:probably|most\s+likely|scratch\s+that|no(?=\s*,)|edit|correction|oops|sondern|sino"
+    r"|on\s+(?:closer|second|further)\s+(?:look|inspection|thoughts?))\b"
+    r"|(?<!anything )(?<!all )(?<!none )(?<!nothing )(?<!everything )(?<!options )"
+    r"(?<!answer )(?<!option )(?<!choice )\bbut\b)"
+    r"\s*[,:，]?\s*(?:only\s+|rather\s+)?",
     re.IGNORECASE,
 )
 PREDICATE = (
     r"(?:(?i:\s+(?:option\s+|choice\s+)?(?:is|are|was|seems|appears|looks|remains|must\s+be"
     r"|has\s+to\s+be|would\s+be|should\s+be)\s+(?:to\s+be\s+)?"
-    rf"(?:{LIKELY}\s+|both\s+)?(?:the\s+)?(?:only\s+|most\s+|best\s+|final\s+|one\s+)*"
+    rf"(?:{LIKELY}\s+|both\s+)?(?:the\s+|my\s+)?(?:only\s+|most\s+|more\s+|best\s+|final\s+|one\s+){{0,3}}"
     r"(?:correct|right(?!\s+(?:there|here|after|before|next|behind|beside|in|on|at|now|hand|side))"
     r"|(?:answer|choice|option)\b|accurate|appropriate|true\b|best\b|plausible|likely\b)"
-    r"|\s+(?:best\s+(?:fits|matches)|(?:fits|matches)(?:\s+\w+)?\s+best)\b)"
+    r"|\s+it\s+is\b|\s+(?:best\s+(?:fits|matches)|(?:fits|matches)(?:\s+\w+)?\s+best)\b)"
     r"|(?:选项)?(?:是|为|最)?(?:正确|对的|最符合))"
 )
 PRONOUN = re.compile(r"\s+(?:would|can|cannot|could|was|were|do|am|seem)\b", re.IGNORECASE)
@@ -105,4 +133,103 @@ CLAUSE_FOLLOWS = re.compile(r"\s+(?:is|was|seems?|looks?|would|has|shows?)\b", r
 SPACE = re.compile(r"\s*")
 OPENING = re.compile(rf"\s*{OPEN}")
 # The marks between a label and what belongs to it: "C. A bicycle", "**C** - a bicycle".
-SET_OFF = re.compile(r"[\s.:,)\]*_\-–—(\"'“`=]*")
+SET_OFF = re.compile(r"[\s.:,)\]*_\-–—(\"'“`=]{0,12}")
+
+# --- what is said but not meant -----------------------------------------------------------------
+
+# Where a sentence turns, what was supposed before it no longer holds.
+TURN = re.compile(
+    r"\b(?:but|however|yet|so|therefore|thus|hence|whereas)\b|但|所以|因此|然而", re.IGNORECASE
+)
+SPEAKER = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|[Mm]ine)\b|我")
+HYPOTHETICAL = re.compile(
+    r"\b(?:if|unless|whether|suppos(?:e|ing)|assum(?:e|ing)|imagine|otherwise|provided\s+that)\b"
+    r"(?!\s+(?:(?:I|we)(?:['’]m|['’]ve|\s+(?:had|have|must|am|were|was|are)\b(?!\s+not))|forced|pressed|pushed"
+    r"|asked\s+to|required|anything))|^\s*(?:had|were|should)\b|如果|假如|倘若|若|否则|\b(?:wenn|falls)\b",
+    re.IGNORECASE,
+)
+OTHERS = re.compile(
+    r"(?:\b(?:students?|speakers?|narrators?|users?|people|someone|somebody|anyone|some|others"
+    r"|viewers?|signs?|hosts?|voices?|texts?|critics?|annotators?|teachers?|friends?|subtitles?|captions?|you|they|he|she"
+    r"|one\s+(?:might|may|could|would|can))\b.{0,60}?\b(?:say|says|said|think|thinks|thought"
+    r"|claims?|claimed|argues?|argued|believes?|suggests?|suggested|reads?|asks?|asked|jokes?|tempted"
+    r"|guess|guesses|chose|chooses?|picks?|picked|selects?|assumes?|concludes?))\b"
+    r"|(?:有人|有些人|大家|别人|他们|他|她)(?:认为|说|觉得)",
+    re.IGNORECASE | re.DOTALL,
+)
+# What somebody does: only the one who replies answers by it.
+DEED = re.compile(
+    r"(?:choos|chose|select|pick|go\b|going|went|opt\b|settle|vote|say\b|guess\b\s*:?$)",
+    re.IGNORECASE,
+)
+ADDRESSED = re.compile(r"\blet\b|\blet['’]s\b|\bplease\b", re.IGNORECASE)
+POINTED_AT = re.compile(r"(?:it|this|that)\b", re.IGNORECASE)
+AT_FIRST = re.compile(
+    r"\bat\s+first\b|\bI\s+(?:had\s+|have\s+)?thought\b|\b(?:was|were)\s+going\s+to\b|\b(?:almost|nearly|(?:would|should)\s+have)\b"
+    r"|\b(?:used|want|wanted|refuse|hesitate)\s+to\b|\btempting\b|\binitially\b|\boriginally\b|\bfirst\s+(?:thought|guess)|起初|最初|一开始|乍看",
+    re.IGNORECASE,
+)
+# "the wrong answer is", "second-best answer:"
+INFERIOR = re.compile(
+    r"(?:\b(?:wrong|incorrect|false|bad|worse|worst|poor|least|less|unlikely|improbable|implausible"
+    r"|previous|earlier|initial|original|former|prior|first|old|obvious|expected|intuitive"
+    r"|tempting|common|popular|naive|usual|alternative|alternate|second|second[- ]best|runner[- ]up"
+    r"|other|another|(?<!only )possible|candidate|example|sample|reference|ground[- ]truth|falsche"
+    r"|(?:user|student|speaker|narrator|teacher|annotator|assistant|model|viewer)s?['’]s?)"
+    r"|错误|之前的?|其他)\s*(?:(?<=\s)[\w-]+\s+)?$",
+    re.IGNORECASE,
+)
+# "Eliminated: B" is a label behind a colon and no answer.
+NO_ANSWER_KEY = re.compile(
+    r"\b(?:wrong|incorrect|false|not|never|eliminated?|removed?|rejected|ruled|excluded?"
+    r"|discarded|dismissed|second|alternatives?|runner[- ]up|other|worst|least|less|unlikely"
+    r"|impossible|initial|initially|first|previous|earlier|old|confidence|grade|score|truth|reference|gold"
+    r"|example|question|sample|user|student|type|plan|level|frames?|clip|camera|segment|scene|part|step)\b"
+    r"[^:：]{0,40}[:：]\s*$|(?:错误|排除|不选)[^:：]{0,40}[:：]\s*$",
+    re.IGNORECASE,
+)
+HEDGED_AFTER = re.compile(
+    rf"{CLOSE}\s*,?\s*(?:(?:only\s+)?(?:if|unless)\b(?!\s+(?:I|anything|forced))|at\s+first\b"
+    r"|I\s+(?:first|initially|originally)\s+thought|(?:if|when|were|was)\b"
+    r"|(?:to|for|in)\s+(?:a\s+|the\s+)?(?:different|another|other|similar)\b)",
+    re.IGNORECASE,
+)
+IF_AFTER = re.compile(r"[^.;!?\n]{0,120}\b(?:if|unless|had)\b", re.IGNORECASE)
+AS_AN_EXAMPLE = re.compile(
+    r"\b(?:format|example|template|e\.g\.|such\s+as|form)\b[^.\n]{0,30}$", re.IGNORECASE
+)
+# Begins a clause that takes back what was said before it.
+TAKEN_BACK = re.compile(
+    r"(?:^|[.!?;,(\n–—-])\s*(?:(?:but|and|oh|hmm|uh|er|ok|okay|well)\b[,.]?\s*)?"
+    r"(?:no,\s|no\s*[-–—]|no\s+wait|wait\b(?!\s+(?:for|until)\b)|actually,|oops|scratch\s+that|just\s+kidding|my\s+mistake|hold\s+on|edit:|correction\b"
+    r"|sorry,\s*(?:I|no|that|it)\b|on\s+(?:closer|second|further|reflection)\b"
+    r"|let\s+me\s+(?:re|double)|I\s+(?:now\b|(?:first|initially|originally)\s+thought|mis(?:read|took|saw|understood)"
+    r"|meant|doubt|retract|take\s+(?:that|it)\s+back|was\s+wrong|stand\s+corrected|made\s+a\s+mistake"
+    r"|changed?\s+my\s+mind)|不对|更正|不,)",
+    re.IGNORECASE,
+)
+TAKEN_BACK_AT_ONCE = re.compile(
+    r"[^\n.;!?]{0,40}[.;!?,\s–—-]\s*(?:(?:but|no,|hmm,)\s+)?(?:that|this|it)(?:\s+(?:can['’]t|cannot"
+    r"|doesn['’]t|does\s+not|isn['’]t)\b|(?:['’]s|\s+is|\s+was)\s+"
+    r"(?:wrong|incorrect|false|a\s+mistake|not(?:\s+(?:right|correct|true|it))?\s*(?:[.!,;\n]|$)))",
+    re.IGNORECASE,
+)
+
+# --- a reply that is the text of an option ------------------------------------------------------
+
+# "I think it is a bicycle": what may stand before the text in the sentence that gives it.
+FRAME = re.compile(
+    r"(?:(?:so|thus|therefore|hence|ok|okay|well|clearly|not\s+sure|it\s+is\s+unclear)\b[,:]?\s*)?"
+    r"(?:(?:I\s+(?:think|believe|guess|suppose)|I(?:['’]d|\s+would)\s+say)(?:\s+that)?[,:]?\s+)?"
+    r"(?:(?:it|this|that|he|she)(?:['’]s|\s+(?:is|was|shows|must\s+be|could\s+be|seems\s+to\s+be|may\s+be))?\s+)?"
+    r"(?:(?:maybe|probably|perhaps|likely|most\s+likely|clearly|definitely)\s+)?(?:(?:a|an|the)\s+)?"
+    r"|(?:这|那|它|我认为|我觉得)?(?:应该|可能|就)?是?",
+    re.IGNORECASE,
+)
+FRAME_END = re.compile(
+    rf"{CLOSE}(?:\s+from\s+the\s+(?:video|frames|images?|clip)s?)?[.!。！\s]{{0,6}}", re.IGNORECASE
+)
+CONTRAST = re.compile(
+    r"\b(?:but|however|although|though|unclear|not\s+sure|unsure)\b|但|不过", re.IGNORECASE
+)
+SENTENCES = re.compile(r"[.!?;\n。！？；]\s*")

@@ -13,11 +13,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from carve_stats.errors import InputError
-from carve_stats.replay.answer_grammar import Grammar, Named, grammar_of, normalize
+from carve_stats.replay.answer_grammar import (
+    AMBIGUOUS,
+    NO_COMMITMENT,
+    OUT_OF_SET,
+    Grammar,
+    Named,
+    grammar_of,
+    is_inferior,
+    normalize,
+)
+from carve_stats.replay.answer_phrases import AS_AN_EXAMPLE, NEGATED_AFTER, SENTENCES
 
 __all__ = ["PARSER_VERSION", "TRANSPORT_MARK", "ParsedAnswer", "parse_answer", "parse_open_answer"]
 
-PARSER_VERSION = "1"
+PARSER_VERSION = "2"
 
 TRANSPORT_MARK = "[REPLAY_TRANSPORT_ERROR]"
 """Begins the text of a replay whose agent could not be reached."""
@@ -68,15 +78,21 @@ def parse_answer(text: str, options: Mapping[str, str]) -> ParsedAnswer:
 
     1. failure texts that harnesses store in the place of a reply; an empty reply;
     2. reasoning blocks are taken out; what is left of one that never closes is truncated;
-    3. the answer field of a JSON object;
-    4. the last ``<answer>``, ``\boxed{}`` or ``ANSWER:``, unless it is taken back after it;
-    5. the last declaration, such as "the answer is C", that is not negated;
+    3. the answer field of a JSON object, unless an answer is marked or declared after it;
+    4. the last ``<answer>``, ``\boxed{}`` or ``ANSWER:``;
+    5. the last declaration, such as "the answer is C";
     6. the whole reply is a label;
-    7. one label with its own option's text; one option's text;
-    8. a label as the last sentence, or set off at the beginning with no other one after it.
+    7. a label as the last sentence, or set off at the beginning with no other one after it;
+    8. one label with its own option's text;
+    9. the reply, its last sentence or its first line is one option's text.
 
-    Labels in lower case count only where an answer must stand. Nothing takes the first
-    capital letter that comes along.
+    Markers and declarations do not count where they are negated, asked, supposed, somebody
+    else's or about the second-best answer. One that is taken back gives way to what follows,
+    or to no answer. Labels in lower case count only where an answer must stand. Nothing
+    takes the first capital letter that comes along, or a text that is only mentioned.
+
+    Of a longer reply without its reasoning, the first 2000 and the last 6000 characters
+    are read, to whole sentences; the time is linear in the reply's length.
 
     Examples
     --------
@@ -93,9 +109,12 @@ def parse_answer(text: str, options: Mapping[str, str]) -> ParsedAnswer:
     text, failure = _final_text(text)
     if failure is not None:
         return failure
+    text = _window(text)
     grammar = grammar_of(options)
     for rule, found in _candidates(text, grammar):
         if found is not None:
+            if found.label == NO_COMMITMENT and found.odd and _REFUSAL.search(text):
+                return ParsedAnswer(None, "refusal", "refusal phrase")
             return _parsed(found, rule)
     if grammar.alternatives(text):
         return ParsedAnswer(None, "ambiguous", "alternatives")
@@ -131,10 +150,10 @@ def _candidates(text: str, grammar: Grammar) -> Iterator[tuple[str, Named | None
     yield "answer marker", _marker(text, grammar)
     yield "declaration", grammar.declarations(text)
     yield "whole reply", grammar.whole(text)
-    yield "label with its text", grammar.label_with_text(text)
-    yield "option text", grammar.option_text(text)
     yield "trailing label", grammar.lone_label(text)
     yield "leading label", grammar.leading_label(text)
+    yield "label with its text", grammar.label_with_text(text)
+    yield "option text", grammar.option_text(text)
 
 
 def _parsed(found: Named, rule: str) -> ParsedAnswer:
@@ -152,9 +171,12 @@ _FAILURES = re.compile(
     re.IGNORECASE,
 )
 _REASONING = r"(?:think|thinking|thought|thoughts|reasoning|analysis|reflection)"
-_CLOSED = re.compile(rf"<{_REASONING}>.*?</{_REASONING}>|◁think▷.*?◁/think▷", re.I | re.S)
-_CLOSING = re.compile(rf"</{_REASONING}>|◁/think▷", re.I)
-_OPENING = re.compile(rf"<{_REASONING}>|◁think▷", re.I)
+_BLOCKS = re.compile(
+    rf"(?P<opening><{_REASONING}>|\[THINK\]|◁think▷|<\|channel\|>analysis<\|message\|>)"
+    rf"|</{_REASONING}>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>",
+    re.IGNORECASE,
+)
+_HEAD, _TAIL = 2000, 6000
 _REFUSAL = re.compile(
     r"\bI['’]?m\s+(?:sorry|afraid)\b|\b(?:apologi[sz]e|as an ai\b)|\b(?:unable|not able)\s+to\b"
     r"|\b(?:cannot|can['’]t|can not|could not|couldn['’]t)\s+(?:be\s+)?(?:\w+ly\s+)?"
@@ -172,39 +194,69 @@ def _final_text(text: str) -> tuple[str, ParsedAnswer | None]:
         return text, ParsedAnswer(None, "empty", "empty reply")
     if _FAILURES.match(text):
         return text, ParsedAnswer(None, "transport_error", "failure text")
-    text = _CLOSED.sub(" ", text)
-    text = _CLOSING.split(text)[-1].strip()
-    if _OPENING.search(text):
+    text, closed = _without_reasoning(text)
+    if not closed:
         return text, ParsedAnswer(None, "truncated", "reasoning never ends")
     if not text:
         return text, ParsedAnswer(None, "empty", "nothing but reasoning")
     return text, None
 
 
+def _without_reasoning(text: str) -> tuple[str, bool]:
+    """The text outside of reasoning blocks, and whether the last one is closed."""
+    pieces: list[str] = []
+    past = 0
+    inside = False
+    for tag in _BLOCKS.finditer(text):
+        if tag["opening"]:
+            if not inside:
+                pieces.append(text[past : tag.start()])
+            inside = True
+            continue
+        if not inside:  # closing tag only: the prompt had the opening one
+            pieces.clear()
+        inside = False
+        past = tag.end()
+    return " ".join([*pieces, text[past:]]).strip(), not inside
+
+
+def _window(text: str) -> str:
+    """The part that is read for an option, without runs of spaces or empty lines."""
+    text = re.sub(r"[^\S\n]+", " ", text)
+    text = re.sub(r"\n{3,}", "\n\n", re.sub(r" ?\n ?", "\n", text)).strip()
+    if len(text) <= _HEAD + _TAIL:
+        return text
+    # Whole sentences: half of one may say what the whole does not, as in "not | B is right".
+    head, tail = text[:_HEAD], text[-_TAIL:]
+    ends = [end.end() for end in SENTENCES.finditer(head)]
+    starts = SENTENCES.search(tail)
+    return f"{head[: ends[-1]] if ends else ''}\n\n{tail[starts.end() :] if starts else ''}".strip()
+
+
 # --- where an answer is marked as one -----------------------------------------------------------
 
 _FIELDS = ("final_answer", "answer", "choice", "option", "prediction", "selected_option", "label",
            "letter", "selection", "correct_answer", "correct_option")  # fmt: skip
+_TEXT_FIELDS = ("answer_text", "option_text", "choice_text", "text")
 _MARKERS = re.compile(
-    r"<answer>(?P<tag>.*?)(?:</answer>|$)"
-    r"|\\boxed\s*\{(?P<boxed>(?:[^{}]|\{[^{}]*\})*)\}"
-    r"|(?:\banswer(?:\s+(?:choice|option|letter|key|is))?\s*(?:\([^)\n]*\))?"
-    r"|(?:最终|正确)?答案)[\"'*_`\s]*(?:[:=]|\s[-–—]+\s)(?=(?P<line>[\s*_`\"']*[^\n]*))",
+    r"<(?:answer|option|choice)>(?P<tag>.*?)(?:</(?:answer|option|choice)>|$)"
+    r"|\\boxed\s*\{(?P<boxed>(?:[^{}]|\{[^{}]*\}){0,400})\}"
+    r"|(?:\bans(?:wer)?\b\.?(?:\s+(?:choice|option|letter|key|is))?\s*(?:\([^)\n]{0,60}\))?|\bfinal"
+    r"|(?:最终|正确)?答案】?)[\"'*_`\s]{0,8}(?:[:=]|(?<=】)|\s[-–—]{1,2}\s)"
+    r"(?=(?P<line>[\s*_`\"']{0,12}[^\n]{0,400}))",
     re.IGNORECASE | re.DOTALL,
 )
 _OBJECT = re.compile(r'\{\s*"')
 _OBJECTS = 100
-_SECOND_THOUGHT = re.compile(
-    r"\b(?:wait|actually|correction|scratch that|on second thought|let me (?:re|double))|不对|更正",
-    re.IGNORECASE,
-)
+_LAST_MARKERS = 20
+_AS_NAME = re.compile(r"[\W_]*[A-Za-z]\b[\s]+[a-z]")
 
 
 def _json_field(text: str, grammar: Grammar) -> Named | None:
     found = None
     decoder = json.JSONDecoder()
-    past = 0
-    # The last ones only: a reply that is nothing but braces must not take for ever.
+    past = end = 0
+    # The last ones only, here and below: a reply of nothing but braces must not take for ever.
     for opening in list(_OBJECT.finditer(text))[-_OBJECTS:]:
         if opening.start() < past:
             continue
@@ -212,8 +264,13 @@ def _json_field(text: str, grammar: Grammar) -> Named | None:
             value, past = decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
             continue
-        found = _named_by_field(value, grammar) or found
-    return found
+        named = _named_by_field(value, grammar)
+        if named is not None:
+            found, end = named, past
+    if found is None:
+        return None
+    later = _marker(text[end:], grammar) or grammar.declarations(text[end:])
+    return later or found
 
 
 def _named_by_field(record: dict[str, Any], grammar: Grammar) -> Named | None:
@@ -226,30 +283,54 @@ def _named_by_field(record: dict[str, Any], grammar: Grammar) -> Named | None:
             continue
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        # A bare number among lettered options may count from 0 or from 1: never guess.
-        number = isinstance(value, int)
         named = _explicit(normalize(str(value)), grammar)
-        return named or (Named("out_of_set", True, 0) if number else None)
+        if named is None:
+            # A bare number among lettered options may count from 0 or from 1: never guess.
+            status = OUT_OF_SET if isinstance(value, int) else NO_COMMITMENT
+            return Named(status, True, 0)
+        texts = (folded.get(field) for field in _TEXT_FIELDS if field != name)
+        others = (grammar.whole(normalize(t)) for t in texts if isinstance(t, str))
+        if any(other is not None and other.label != named.label for other in others):
+            return Named(AMBIGUOUS, True, 0)
+        return named
+    for value in folded.values():
+        named = _named_by_field(value, grammar) if isinstance(value, dict) else None
+        if named is not None:
+            return named
     return None
 
 
 def _marker(text: str, grammar: Grammar) -> Named | None:
-    last = None
-    for match in _MARKERS.finditer(text):
-        content = next(c for c in match.groups() if c is not None)
-        if content.strip(" \t\r\n*_`\"'"):
-            last = match, content
-    if last is None:
-        return None
-    match, content = last
-    rest = text[match.end() :]
-    thought = _SECOND_THOUGHT.search(rest)
-    if thought is not None:
-        tail = rest[thought.end() :]
-        second = grammar.declarations(tail) or grammar.lone_label(tail)
-        if second is not None:
-            return second
-    return _explicit(content, grammar)
+    """What the last marker says that is meant; of two lines in a row that differ, nothing."""
+    markers = [
+        (match, content)
+        for match in list(_MARKERS.finditer(text))[-_LAST_MARKERS:]
+        if (content := next(c for c in match.groups() if c is not None)).strip(" \n*_`\"'")
+        and not is_inferior(text, match.start())
+        and not AS_AN_EXAMPLE.search(text[max(0, match.start() - 60) : match.start()])
+    ]
+    while markers:
+        match, content = markers.pop()
+        if match["line"] is None and NEGATED_AFTER.match(text, match.end()):
+            rest = text[match.end() :]
+            return (
+                grammar.declarations(rest)
+                or grammar.lone_label(rest)
+                or Named(NO_COMMITMENT, True, 0)
+            )
+        named = grammar.after_second_thought(text, match.end()) or _explicit(content, grammar)
+        if named is None and match["line"] is not None and _AS_NAME.match(content):
+            continue  # "Answer: C would need a bicycle" speaks of an option
+        if named is not None and match["line"] is not None and markers:
+            before, line = markers[-1]
+            end = before.end() + len(line)
+            in_a_row = before["line"] is not None and end <= match.start()
+            if in_a_row and not text[end : match.start()].strip():
+                other = _explicit(line, grammar)
+                if other is not None and other.label != named.label:
+                    return Named(AMBIGUOUS, True, 0)
+        return named
+    return None
 
 
 def _explicit(content: str, grammar: Grammar) -> Named | None:

@@ -9,6 +9,9 @@ import time
 
 import pytest
 
+from carve_stats.replay.loop import run_replays
+from carve_stats.replay.trajectories import Trajectory
+
 ARGUMENTS = ("--questions", "3", "--k", "2", "--seed", "4", "--json")
 
 
@@ -55,4 +58,22 @@ def test_a_killed_demo_is_finished_by_the_same_command(tmp_path):
 def test_bad_options_are_one_line_and_write_nothing(tmp_path, refused):
     assert "--questions 0" in refused("demo", "--questions", 0, "--store", tmp_path / "demo")
     assert "--k 0" in refused("demo", "--k", 0, "--store", tmp_path / "demo")
+    assert "--seed -1" in refused("demo", "--seed", -1, "--store", tmp_path / "demo")
+    assert "--seed 9223372036854775808" in refused("demo", "--seed", 2**63)
+    assert "--workers 0" in refused("demo", "--workers", 0, "--store", tmp_path / "demo")
+    assert "--store is empty" in refused("demo", "--store", "")
     assert not (tmp_path / "demo").exists()
+
+
+def test_replays_of_another_seed_are_refused_before_anything_is_watched(tmp_path, refused):
+    run_replays(
+        lambda request: "A",
+        [Trajectory(question_id="q", answer="A", options={"A": "yes", "B": "no"})],
+        k=1,
+        store=tmp_path / "run",
+        seed=1,
+    )
+    message = refused("demo", "--seed", 2, "--store", tmp_path)
+    assert "holds replays of --seed 1" in message
+    assert f"delete all of {tmp_path}" in message
+    assert not (tmp_path / "material").exists()

@@ -10,7 +10,7 @@ from carve_stats.demo.clips import Work, find_clip
 from carve_stats.demo.freeze import IndexedFrame, retrieve_frames
 from carve_stats.demo.questions import QUESTIONS, Question
 from carve_stats.demo.run import prepare_demo
-from carve_stats.errors import MissingExtraError, PlanError, StoreError
+from carve_stats.errors import InputError, MissingExtraError, PlanError, StoreError
 from carve_stats.replay.agents.builtin import Sight
 from carve_stats.replay.evidence.frames import Frame
 from carve_stats.replay.protocols import ReplayReply
@@ -153,6 +153,66 @@ def test_a_damaged_index_is_named(tmp_path):
     (tmp_path / "index" / "road.json").write_text("[{")
     with pytest.raises(StoreError, match=r"road\.json: cannot be read"):
         prepare(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "[1]", '{"a": 1}', '[{"path": "x"}]', '{"plan": "p", "frames": [{"path": 1}]}', "\xff"],
+)
+def test_an_index_of_another_shape_is_named(tmp_path, content):
+    prepare(tmp_path)
+    (tmp_path / "trajectories.jsonl").unlink()
+    (tmp_path / "index" / "road.json").write_text(content, encoding="latin-1")
+    with pytest.raises(StoreError, match=r"road\.json: cannot be read") as caught:
+        prepare(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '"x"'])
+def test_a_damaged_plan_is_named(tmp_path, content):
+    prepare(tmp_path)
+    (tmp_path / "demo.json").write_text(content)
+    with pytest.raises(StoreError, match=r"demo\.json: cannot be read"):
+        prepare(tmp_path)
+
+
+def test_nothing_is_used_under_another_plan(tmp_path):
+    other = prepare(tmp_path / "other", seed=2)
+    prepare(tmp_path / "demo", seed=1)
+    (tmp_path / "demo" / "demo.json").unlink()
+    assert prepare(tmp_path / "demo", seed=2) == other
+    assert read_trajectories(tmp_path / "demo" / "trajectories.jsonl") == other
+
+
+def test_clips_of_other_material_are_rendered_again(tmp_path, monkeypatch):
+    prepare(tmp_path / "demo")
+    swapped = tuple(
+        dataclasses.replace(clip, scenes=other.scenes)
+        for clip, other in zip(TWO, reversed(TWO), strict=True)
+    )
+    monkeypatch.setattr(run, "CLIPS", swapped)
+    (tmp_path / "demo" / "demo.json").unlink()
+    assert prepare(tmp_path / "demo") == prepare(tmp_path / "fresh")
+    for clip in TWO:
+        stored = [tmp_path / name / "clips" / f"{clip.id}.mp4" for name in ("demo", "fresh")]
+        assert stored[0].read_bytes() == stored[1].read_bytes()
+
+
+def test_trajectories_that_were_changed_are_made_again(tmp_path):
+    whole = prepare(tmp_path)
+    path = tmp_path / "trajectories.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]))
+    assert prepare(tmp_path) == whole
+
+
+@pytest.mark.parametrize(
+    "settings", [{"seed": -1}, {"seed": 1.5}, {"seed": True}, {"seed": 2**63}, {"workers": 0}]
+)
+def test_impossible_settings_are_refused_before_anything_is_written(tmp_path, settings):
+    with pytest.raises(InputError, match=f"{next(iter(settings))}="):
+        prepare(tmp_path / "demo", **settings)
+    assert not (tmp_path / "demo").exists()
 
 
 class Alike:

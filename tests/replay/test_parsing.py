@@ -1,11 +1,14 @@
 """The answer parser, on the project's table of model outputs and on harder ones of our own.
 
-`answers.jsonl` is the project's table of real and realistic outputs with the right parse.
+`answers.jsonl` is the project's table of real and realistic outputs with the right parse;
+`hard_answers.jsonl` holds outputs made to mislead, with the letter a careful reader finds.
 """
 
 import inspect
 import json
 import string
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +37,8 @@ UNDECIDABLE = {"A": "red", "B": "blue", "C": "Cannot be determined"}
 
 TABLE = Path(__file__).parents[1] / "data" / "answers.jsonl"
 PUBLISHED = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
+HARD_TABLE = TABLE.with_name("hard_answers.jsonl")
+MISLEADING = [json.loads(line) for line in HARD_TABLE.read_text(encoding="utf-8").splitlines()]
 
 # Replies with the label that a careful reader finds in them, or the status of having none.
 OPTIONS_CASES = [
@@ -172,7 +177,7 @@ OPTIONS_CASES = [
         "C. A bicycle - not visible\nTherefore, the answer is B.",
         "B",
     ),
-    ("Looking at the frames, I can see a dog.", "B"),
+    ("Looking at the frames, I can see a dog.", "no_commitment"),
     ("The person is A. Smith.", "no_commitment"),
     ("The correct answer is: B) The dog", "B"),
     ("The answer is **(B) The dog**.", "B"),
@@ -190,7 +195,7 @@ OPTIONS_CASES = [
     ("<think>maybe B</think> Answer: A", "A"),
     ("<think>unfinished Answer: A", "truncated"),
     ("<answer>A</answer> <answer>B</answer>", "B"),
-    ("Answer: A\nAnswer: B", "B"),
+    ("Answer: A\nAnswer: B", "ambiguous"),
     ("The dog is option B, the bicycle is option C.", "no_commitment"),
     ("B is wrong, C is wrong, A is the correct answer", "A"),
     ("A is the best choice", "A"),
@@ -221,6 +226,53 @@ OPTIONS_CASES = [
     ('{"thought": "the answer is A", "final_answer": "(C)"}', "C"),
     ('{"answer": "A"} oh wait {"answer": "B"}', "B"),
     ('{"result": {"answer": "C"}}', "C"),
+]
+OPTIONS_CASES += [
+    # A label set off at an end of the reply goes before a text that is mentioned.
+    ("B. The dog\n\nA man in a red shirt is visible at first.", "B"),
+    ("I see a bicycle.", "no_commitment"),
+    ("A bicycle is leaning on the wall.", "no_commitment"),
+    ("Is it a bicycle?", "no_commitment"),
+    ("There is no evidence for a bicycle", "no_commitment"),
+    # What is taken back, supposed, asked, or somebody else's.
+    ("The answer is B. Hold on. It is C.", "C"),
+    ("Answer: B\n\nWait, that's the first frame. Let me recheck.", "no_commitment"),
+    ("My guess was B; I now think C.", "C"),
+    ("I thought the answer was B.", "no_commitment"),
+    ("If the dog barks, I would choose B.", "no_commitment"),
+    ("If you look at frame 3, the dog is there, so the answer is B.", "B"),
+    ("The answer is B only if the dog barks.", "no_commitment"),
+    ("They say B is correct, but C is right.", "C"),
+    ("The teacher's answer is B.", "no_commitment"),
+    ("So the answer is B, right?", "no_commitment"),
+    ("\\boxed{B} would be wrong.", "no_commitment"),
+    ("<answer>B</answer> is incorrect.", "no_commitment"),
+    ('{"answer": "A"} was the format. The answer is C.', "C"),
+    ('{"answer": "unsure", "guess": "A"}', "no_commitment"),
+    ('{"answer": "C", "text": "The dog"}', "ambiguous"),
+    ("The answer is B. I retract that.", "no_commitment"),
+    ("The answer is B. My mistake: C.", "C"),
+    ("I almost chose B.", "no_commitment"),
+    ("I refuse to pick B.", "no_commitment"),
+    ("If asked about the start, the answer is B.", "no_commitment"),
+    ("B is the answer to a different question.", "no_commitment"),
+    ("!B", "no_commitment"),
+    ("The player chose B.", "no_commitment"),
+    ("The sign says the answer is B.", "no_commitment"),
+    ("It is a bicycle, but the question is about the man.", "no_commitment"),
+    ("It's a bicycle rack.", "no_commitment"),
+    ("1. B\n2. C", "no_commitment"),
+    ("Eliminated: B", "no_commitment"),
+    ("Second choice: B", "no_commitment"),
+    # Other marks and languages.
+    ("Die richtige Antwort ist nicht A, sondern C.", "C"),
+    ("La respuesta correcta es la opción B.", "B"),
+    ("[THINK]A, then[/THINK]B", "B"),
+    ("[THINK]A, then", "truncated"),
+    ("The answer is $\\mathrm{B}$.", "B"),
+    ("ans: b", "B"),
+    ("【答案】B", "B"),
+    ("The answer is B\u200b.", "B"),
 ]
 NINE_CASES = [
     ("I think the answer is I", "I"),
@@ -303,7 +355,7 @@ CHINESE_CASES = [
     ("应选B", "B"),
     ("B。", "B"),
     ("一只狗", "A"),
-    ("视频里有自行车。", "C"),
+    ("视频里有自行车。", "no_commitment"),
     ("抱歉，我无法判断。", "refusal"),
     ("答案可能是A或者C", "ambiguous"),
 ]
@@ -339,12 +391,18 @@ def outcome(text, options):
 
 def test_the_table_is_whole():
     assert len(PUBLISHED) == 33
+    assert len(MISLEADING) == 84
 
 
 @pytest.mark.parametrize("case", PUBLISHED, ids=lambda case: case["text"][:40])
 def test_published_case(case):
     parsed = parse_answer(case["text"], case.get("options", OPTIONS))
     assert (parsed.letter, parsed.status) == (case["letter"], case["status"])
+
+
+@pytest.mark.parametrize("case", MISLEADING, ids=lambda case: case["text"][:40])
+def test_misleading_case(case):
+    assert parse_answer(case["text"], case["options"]).letter == case["letter"]
 
 
 @pytest.mark.parametrize(("text", "options", "expected"), CASES)
@@ -401,6 +459,41 @@ def test_degenerate_replies_are_invalid(reply):
     assert outcome(reply, OPTIONS) == "no_commitment"
 
 
+LONG = ["x" + " " * 40_000 + "x", "A, B. " * 6_666, "A is correct. " * 5_000, "<think>" * 20_000,
+        "answer (" * 20_000, "\\boxed{" * 9_000, "<answer>" * 9_000, "答案" * 20_000,
+        "B是" * 20_000, "\n" * 40_000 + "A x", "A\n" * 20_000, "the answer is " * 5_000,
+        "it is " * 9_000, "Answer: B no, " * 4_000, "you say " * 9_000,
+        "if " * 20_000, '{"a":' * 9_000]  # fmt: skip
+
+
+def test_long_replies_do_not_hang():
+    # In a process of its own, so that a hang can be ended; linear, they take about a second.
+    program = "import json, sys; from carve_stats.replay.parsing import parse_answer as parse\n"
+    program += (
+        "for text in json.load(sys.stdin): print(parse(text, {'A': 'red', 'B': 'blue'}).status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=json.dumps(LONG),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert len(done.stdout.split()) == len(LONG)
+
+
+def test_both_ends_of_a_long_reply_are_read():
+    prose = "The man walks on. " * 5_000
+    assert outcome(f"B\n\n{prose}", OPTIONS) == "B"
+    assert outcome(f"{prose} The answer is C.", OPTIONS) == "C"
+    assert outcome(f"<think>{prose} The answer is A.</think> D", OPTIONS) == "D"
+    assert outcome(f"The answer is not{' ' * 9_000}B.", OPTIONS) == "no_commitment"
+    # A sentence that is cut is not read.
+    cut = f"It is wrong that {'very ' * 80}B is correct. "
+    assert outcome(f"{prose}{cut}{prose[: 6_000 - 20]}", OPTIONS) == "no_commitment"
+
+
 def test_texts_that_cannot_be_told_apart_are_ambiguous():
     assert outcome("a dog", {"A": "a dog", "B": "The dog", "C": "a cat"}) == "ambiguous"
 
@@ -424,7 +517,7 @@ def test_rules_are_named():
     assert parse_answer("B", OPTIONS).rule == "whole reply"
     assert parse_answer(" B ", OPTIONS).rule == "whole reply"
     assert parse_answer("The answer is B", OPTIONS).rule == "declaration"
-    assert PARSER_VERSION == "1"
+    assert PARSER_VERSION == "2"
 
 
 def test_the_loops_own_failure_text_is_a_transport_error():

@@ -89,6 +89,8 @@ class BuiltinAgent:
 
     Raises
     ------
+    InputError
+        A temperature that is no positive number, or a cache that is no path.
     MissingExtraError
         One of the packages that hold its models is not installed.
 
@@ -100,9 +102,15 @@ class BuiltinAgent:
     """
 
     def __init__(self, *, temperature: float = 0.4, cache: str | Path | None = None) -> None:
-        if not 0 < temperature < float("inf"):
-            raise InputError(f"temperature={temperature} must be a positive number")
-        self.temperature = temperature
+        if (
+            isinstance(temperature, bool)
+            or not isinstance(temperature, int | float)
+            or not 0 < temperature < float("inf")
+        ):
+            raise InputError(f"temperature={temperature!r} must be a positive number")
+        if cache is not None and (not isinstance(cache, str | Path) or not str(cache)):
+            raise InputError(f"cache={cache!r} must be the path of a folder")
+        self.temperature = float(temperature)
         self._classifier = PictureClassifier(cache=None if cache is None else Path(cache))
         self._reader = TextReader()
         self._encoder = SentenceEncoder()

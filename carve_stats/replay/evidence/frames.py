@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import struct
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats.errors import InputError, MissingExtraError
 
-__all__ = ["Encoder", "Frame", "pillow"]
+__all__ = ["Encoder", "Frame", "decode_picture", "pillow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +35,23 @@ class Frame:
     time: float | None = None
 
     def pixels(self) -> NDArray[np.uint8]:
-        """Decode the picture.
+        """Decode the picture as it is shown.
 
         Returns
         -------
         ndarray of uint8, shape (height, width, 3)
-            Red, green and blue.
+            Red, green and blue: upright, if the file says how the camera was held, and with
+            16 bits of grey scaled to 8.
 
         Raises
         ------
         InputError
-            Bytes that are no picture.
+            Bytes that are no picture, or one that is not shown in one way only: animated or
+            see-through.
         """
-        image = pillow()
-        try:
-            return np.asarray(image.open(io.BytesIO(self.data)).convert("RGB"))
-        except (image.UnidentifiedImageError, OSError, SyntaxError) as error:
-            raise InputError(
-                f"a frame of {len(self.data)} bytes ({self.media_type}) cannot be decoded"
-                f" ({error}): store it again"
-            ) from None
+        return decode_picture(
+            self.data, name=f"a frame of {len(self.data)} bytes ({self.media_type})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,13 @@ class Encoder:
         if self.format == "jpeg":
             settings["quality"] = self.quality
         buffer = io.BytesIO()
-        pillow().fromarray(pixels).save(buffer, format=self.format.upper(), **settings)
+        try:
+            pillow().fromarray(pixels).save(buffer, format=self.format.upper(), **settings)
+        except (OSError, ValueError) as error:  # each format has a greatest width and height
+            raise InputError(
+                f"a frame of {pixels.shape[1]} x {pixels.shape[0]} pixels cannot be encoded as"
+                f" {self.format} ({error}): choose another format, or smaller frames"
+            ) from None
         return Frame(buffer.getvalue(), f"image/{self.format}", time)
 
 
@@ -114,3 +119,56 @@ def pillow() -> ModuleType:
     except ImportError:
         raise MissingExtraError("frames need Pillow: pip install 'carve-stats[replay]'") from None
     return Image
+
+
+def decode_picture(data: bytes, *, name: str) -> NDArray[np.uint8]:
+    """Decode a picture as it is shown.
+
+    Parameters
+    ----------
+    data : bytes
+        The encoded picture.
+    name : str
+        What an error calls it: its file, for example.
+
+    Returns
+    -------
+    ndarray of uint8, shape (height, width, 3)
+        As `Frame.pixels` describes it.
+
+    Raises
+    ------
+    InputError
+        Bytes that are no picture, or one that is animated or see-through.
+    """
+    image = pillow()
+    from PIL import ImageOps
+
+    try:
+        with image.open(io.BytesIO(data)) as picture:
+            # A camera's JPEG may hold a preview beside the picture; that is no animation.
+            if getattr(picture, "n_frames", 1) > 1 and picture.format != "MPO":
+                raise InputError(f"{name}: is animated: store its pictures one by one")
+            return np.asarray(_opaque(ImageOps.exif_transpose(picture), name))
+    except (
+        *(OSError, SyntaxError, ValueError, EOFError, struct.error),
+        *(image.UnidentifiedImageError, image.DecompressionBombError),
+    ) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: cannot be decoded ({error}): store it again, smaller") from None
+
+
+def _opaque(picture: Any, name: str) -> Any:
+    see_through = picture.has_transparency_data
+    if picture.mode.startswith("I"):  # 16 bits of grey, which convert() would cut off at 255
+        grey = (np.asarray(picture).astype(np.uint32) * 255 + 32767) // 65535
+        levels = picture.info.get("transparency")
+        see_through = levels is not None and bool((np.asarray(picture) == levels).any())
+        picture = pillow().fromarray(grey.astype(np.uint8))
+    elif see_through:
+        see_through = picture.convert("RGBA").getchannel("A").getextrema()[0] < 255
+    if see_through:
+        # Every viewer puts another colour behind it, so SHAM could not be what SELF shows.
+        raise InputError(f"{name}: is see-through in places: store it on a background")
+    return picture.convert("RGB")

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from carve_stats.errors import InputError, MissingExtraError
-from carve_stats.replay.evidence.frames import Encoder, Frame
+from carve_stats.errors import InputError
+from carve_stats.replay.evidence._playing import Played, check_whole, pyav
+from carve_stats.replay.evidence.frames import Encoder, Frame, decode_picture
 from carve_stats.replay.trajectories import EvidenceItem
 
 __all__ = ["decode_frames", "load_frames", "video_seconds"]
 
-_SIGNATURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n": "image/png", b"RIFF": "image/webp"}
-
-# A jump ahead of more than this many seconds seeks; a shorter one decodes on.
-_SEEK_BEYOND = 2.0
+_SIGNATURES = {
+    "image/jpeg": [(0, b"\xff\xd8\xff")],
+    "image/png": [(0, b"\x89PNG\r\n")],
+    "image/webp": [(0, b"RIFF"), (8, b"WEBP")],
+}
 
 
 def load_frames(item: EvidenceItem, media_root: str | Path | None = None) -> tuple[Frame, ...]:
@@ -81,23 +83,31 @@ def decode_frames(
     Raises
     ------
     InputError
-        A missing file, one without a video stream, or one that cannot be decoded.
+        A missing file, one without a video stream, one that cannot be decoded, or one that is
+        cut off before a time although it says that it goes on.
 
     Notes
     -----
     The picture played at t is the one with the greatest presentation time that is at most t,
     whatever the frame rate does. Counting frames at the average rate is seconds off for
-    variable frame rates.
+    variable frame rates. The picture does not depend on which other times are asked for:
+    only containers with an index of their keyframes are jumped about in.
     """
-    av = _pyav()
+    if not all(math.isfinite(time) for time in times):
+        raise InputError(f"times={list(times)} must be finite numbers of seconds")
+    if height is not None and height < 1:
+        raise InputError(f"height={height} must be at least 1 pixel")
+    av = pyav()
     pictures: list[Any] = [None] * len(times)
     with _opened(path) as container:
         try:
-            played = _Played(container)
+            played = Played(container, path)
             for i in sorted(range(len(times)), key=times.__getitem__):
                 time, frame = played.at(times[i])
                 pictures[i] = (time, _upright(frame, height))
-        except (av.error.FFmpegError, StopIteration) as error:
+            if len(times):
+                check_whole(path, container, played, max(times))
+        except av.error.FFmpegError as error:
             raise InputError(f"{path}: cannot be decoded ({error}): re-encode the video") from None
     return pictures
 
@@ -109,52 +119,8 @@ def video_seconds(path: str | Path) -> float:
         if stream.duration:
             return float(stream.duration * stream.time_base)
         if container.duration:
-            return float(container.duration / _pyav().time_base)
+            return float(container.duration / pyav().time_base)
     raise InputError(f"{path}: does not say how long it is: re-encode the video")
-
-
-class _Played:
-    """The picture that is on at a time, for times that only go forward."""
-
-    def __init__(self, container: Any) -> None:
-        self._container = container
-        self._stream = container.streams.video[0]
-        self._start = self._stream.start_time or 0
-        self._base = self._stream.time_base
-        self._frames = self._decode()
-        self._now = next(self._frames)
-        self._next = next(self._frames, None)
-
-    def at(self, time: float) -> tuple[float, Any]:
-        if self._seconds(self._now) + _SEEK_BEYOND < time:
-            self._seek(time)
-        while self._next is not None and self._seconds(self._next) <= time:
-            self._now, self._next = self._next, next(self._frames, None)
-        return self._seconds(self._now), self._now
-
-    def _seek(self, time: float) -> None:
-        # Containers without an index may land past the time, or nowhere: then stay, and
-        # decode on from where we are.
-        before = self._now, self._next
-        here = self._seconds(self._now)
-        target = self._start + int(time / self._base)
-        self._container.seek(target, stream=self._stream, backward=True)
-        frames = self._decode()
-        first = next(frames, None)
-        if first is not None and here <= self._seconds(first) <= time:
-            self._frames, self._now, self._next = frames, first, next(frames, None)
-            return
-        self._container.seek(self._start, stream=self._stream, backward=True)
-        self._now, self._next = before
-        resume = self._seconds(self._now if self._next is None else self._next)
-        self._frames = (f for f in self._decode() if self._seconds(f) > resume)
-
-    def _decode(self) -> Iterator[Any]:
-        return (f for f in self._container.decode(self._stream) if f.pts is not None)
-
-    def _seconds(self, frame: Any) -> float:
-        # Correctly rounded, so that 0.7 finds the picture that begins at 7/10.
-        return float((frame.pts - self._start) * self._base)
 
 
 def _upright(frame: Any, height: int | None) -> NDArray[np.uint8]:
@@ -170,7 +136,7 @@ def _upright(frame: Any, height: int | None) -> NDArray[np.uint8]:
 
 
 def _opened(path: str | Path) -> Any:
-    av = _pyav()
+    av = pyav()
     if not Path(path).is_file():
         raise InputError(f"{path}: no such video: check the media root and the item's video")
     try:
@@ -190,15 +156,9 @@ def _stored_frame(path: Path, time: float | None) -> Frame:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}): check the media root and the frame's path"
         ) from None
-    for signature, media_type in _SIGNATURES.items():
-        if data.startswith(signature):
+    for media_type, signature in _SIGNATURES.items():
+        if all(data.startswith(part, start) for start, part in signature):
+            # Now, and not when the first SHAM renders it: here its file is known.
+            decode_picture(data, name=str(path))
             return Frame(data, media_type, time)
     raise InputError(f"{path}: is no JPEG, PNG or WebP picture: convert it")
-
-
-def _pyav() -> ModuleType:
-    try:
-        import av
-    except ImportError:
-        raise MissingExtraError("videos need PyAV: pip install 'carve-stats[replay]'") from None
-    return av

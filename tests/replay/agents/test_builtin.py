@@ -149,10 +149,18 @@ def test_open_questions_are_refused(agent, card):
         agent(request(card, options={}))
 
 
-@pytest.mark.parametrize("temperature", [0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "temperature", [0, -1.0, float("nan"), float("inf"), "x", "1", True, None, [0.4]]
+)
 def test_impossible_temperatures_are_refused(temperature):
     with pytest.raises(InputError, match="temperature="):
         build(temperature=temperature)
+
+
+@pytest.mark.parametrize("cache", [5, "", ["folder"], True])
+def test_a_cache_that_is_no_folder_is_refused(cache):
+    with pytest.raises(InputError, match="cache="):
+        build(cache=cache)
 
 
 def test_the_fingerprint_is_plain_and_names_the_models(agent):

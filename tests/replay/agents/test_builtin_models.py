@@ -106,6 +106,19 @@ def test_the_network_is_written_once(classifier, cache, square, monkeypatch):
     assert file.stat().st_mtime_ns == written
 
 
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "other"])
+def test_a_damaged_cached_network_is_built_anew(classifier, cache, square, tmp_path, damage):
+    (file,) = cache.iterdir()
+    whole = file.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1  # a weight: the file loads as before
+    damaged = {"empty": b"", "cut": whole[:-1000], "flipped": bytes(flipped), "other": b"x"}
+    (tmp_path / file.name).write_bytes(damaged[damage])
+    again = PictureClassifier(cache=tmp_path)
+    np.testing.assert_array_equal(classifier.logits(square), again.logits(square))
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [(file.name, whole)]
+
+
 def test_only_likely_classes_are_named_each_once(classifier, square, monkeypatch):
     logits = np.full(1000, -10.0, np.float32)
     logits[[5, 6, 7, 8]] = [3.0, 2.9, 2.8, 2.7]

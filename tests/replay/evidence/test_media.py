@@ -4,6 +4,7 @@ from fractions import Fraction
 import av
 import numpy as np
 import pytest
+from PIL import Image
 
 from carve_stats.errors import InputError, MissingExtraError
 from carve_stats.replay.evidence import media
@@ -104,6 +105,97 @@ def test_a_container_without_an_index(tmp_path):
         ]
     times = [0.0, 0.5, 1.0, 1.3, 1.79]
     assert shown(clip, times) == [played(begins, t) for t in times]
+
+
+def moving(i):
+    """A picture that is like no other of its clip: i in binary, in ten bars."""
+    pixels = np.full((64, 192, 3), 40, np.uint8)
+    for bit in range(10):
+        pixels[:, bit * 16 : bit * 16 + 16] = 235 if i >> bit & 1 else 20
+    return pixels
+
+
+def number_of(pixels):
+    bars = [pixels[16:48, bit * 16 + 4 : bit * 16 + 12].mean() > 128 for bit in range(10)]
+    return sum(int(bar) << bit for bit, bar in enumerate(bars))
+
+
+def write_reordered(path, codec, *, n=300, sound=0, **options):
+    """A clip of 25 pictures a second, many of them predicted from later ones too."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream(codec, rate=25, options=options)
+        stream.width, stream.height, stream.pix_fmt = 192, 64, "yuv420p"
+        heard = container.add_stream("mp2", rate=48000) if sound else None
+        for i in range(n):
+            frame = av.VideoFrame.from_ndarray(moving(i), format="rgb24")
+            frame.pts, frame.time_base = i, Fraction(1, 25)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+        for i in range(sound * 48000 // 1152):
+            samples = av.AudioFrame.from_ndarray(np.zeros((1, 2304), np.int16), layout="stereo")
+            samples.sample_rate, samples.pts = 48000, i * 1152
+            container.mux(heard.encode(samples))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("codec", "suffix"),
+    [("mpeg1video", "mpg"), ("mpeg2video", "mpg"), ("mpeg2video", "ts"), ("mpeg4", "mp4")],
+)
+def test_a_picture_does_not_depend_on_the_other_times(tmp_path, rng, codec, suffix):
+    clip = write_reordered(tmp_path / f"clip.{suffix}", codec, g="15", bf="2")
+    times = rng.uniform(0, 11, 15).tolist()
+    with av.open(str(clip)) as container:
+        stream = container.streams.video[0]
+        order = [(f.pts - stream.start_time, f) for f in container.decode(stream)]
+        shown_by_order = []
+        for time in times:
+            until = 0
+            while until + 1 < len(order) and order[until + 1][0] * stream.time_base <= time:
+                until += 1
+            shown_by_order.append(number_of(order[until][1].to_ndarray(format="rgb24")))
+    together = [number_of(pixels) for _, pixels in decode_frames(clip, times)]
+    alone = [number_of(decode_frames(clip, [time])[0][1]) for time in times]
+    assert together == alone == shown_by_order
+
+
+def test_avi_pictures_are_shown_in_their_order(tmp_path):
+    # The packets' times are those of decoding: 1, 3, 4, 2, 6, ... in the order of showing.
+    clip = write_reordered(tmp_path / "clip.avi", "libx264", g="50", bf="2", threads="1")
+    with av.open(str(clip)) as container:
+        stamps = [frame.pts for frame in container.decode(video=0)]
+        assert stamps != sorted(stamps)  # the clip is what it should be
+    for i in (0, 1, 2, 3, 57, 120, 121, 299):
+        ((begin, pixels),) = decode_frames(clip, [i / 25 + 0.01])
+        assert (number_of(pixels), begin) == (i, i / 25)
+
+
+@pytest.mark.parametrize("suffix", ["mkv", "avi"])
+def test_a_clip_that_has_lost_its_end_is_refused_where_it_is_missing(tmp_path, suffix):
+    clip = write_reordered(tmp_path / f"clip.{suffix}", "mpeg4", g="12")
+    with av.open(str(clip)) as container:
+        places = [packet.pos for packet in container.demux() if packet.size]
+    clip.write_bytes(clip.read_bytes()[: places[150] - 8])  # 8 bytes are a packet's head
+    assert number_of(decode_frames(clip, [2.0])[0][1]) == 50
+    for times in ([10.0], [2.0, 10.0], [100.0]):
+        with pytest.raises(InputError, match=rf"clip\.{suffix}: is cut off after") as caught:
+            decode_frames(clip, times)
+        one_line(caught)
+
+
+def test_sound_that_goes_on_is_no_lost_end(tmp_path):
+    clip = write_reordered(tmp_path / "clip.mkv", "mpeg4", n=50, sound=6)
+    assert number_of(decode_frames(clip, [5.0])[0][1]) == 49
+
+
+@pytest.mark.parametrize("time", [float("nan"), float("inf")])
+def test_impossible_times_and_heights_are_refused(tmp_path, time):
+    clip = write_clip(tmp_path / "clip.mp4", CONSTANT)
+    with pytest.raises(InputError, match="times="):
+        decode_frames(clip, [1.0, time])
+    with pytest.raises(InputError, match="height=0"):
+        decode_frames(clip, [1.0], height=0)
+    assert shown(clip, [1e30]) == [39]
 
 
 class Astray:
@@ -238,6 +330,33 @@ def test_files_of_another_kind_are_named(tmp_path):
     with pytest.raises(InputError) as caught:
         decode_frames(text, [0.0])
     assert "notes.txt: is no video" in one_line(caught)
+
+
+def test_broken_pictures_are_named_when_they_are_loaded(tmp_path, monkeypatch):
+    data = Encoder("png").encode(np.zeros((90, 90, 3), np.uint8)).data
+    (tmp_path / "cut.png").write_bytes(data[:-30])
+    with pytest.raises(InputError, match=r"cut\.png: cannot be decoded") as caught:
+        load_frames(EvidenceItem(id="0", frames=("cut.png",)), tmp_path)
+    one_line(caught)
+    (tmp_path / "huge.png").write_bytes(data)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4000)  # Pillow refuses from twice as many
+    with pytest.raises(InputError, match=r"huge\.png: cannot be decoded \(Image size") as caught:
+        load_frames(EvidenceItem(id="0", frames=("huge.png",)), tmp_path)
+    one_line(caught)
+
+
+@pytest.mark.parametrize("name", ["png", "webp"])
+def test_animated_pictures_are_named(tmp_path, name):
+    first, *others = (Image.new("RGB", (8, 8), (60 * i, 0, 0)) for i in range(4))
+    first.save(tmp_path / f"moves.{name}", save_all=True, append_images=others)
+    with pytest.raises(InputError, match=rf"moves\.{name}: is animated"):
+        load_frames(EvidenceItem(id="0", frames=(f"moves.{name}",)), tmp_path)
+
+
+def test_other_files_in_the_container_of_webp_are_no_picture(tmp_path):
+    write_reordered(tmp_path / "clip.avi", "mpeg4", n=3)
+    with pytest.raises(InputError, match=r"clip\.avi: is no JPEG, PNG or WebP picture"):
+        load_frames(EvidenceItem(id="0", frames=("clip.avi",)), tmp_path)
 
 
 def test_sound_alone_is_refused(tmp_path):

@@ -94,12 +94,24 @@ class PictureClassifier:
 
 def _network(weights: Path, cache: Path) -> bytes:
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
-    path = cache / f"efficientnet-lite0-{_LAYOUT}-{digest}.onnx"
-    with contextlib.suppress(OSError):
-        return path.read_bytes()
+    stem = f"efficientnet-lite0-{_LAYOUT}-{digest}"
+    # The name ends in the hash of the content: a damaged file is told by it, and built anew.
+    found = sorted(cache.glob(f"{stem}-*.onnx"))
+    for path in found:
+        with contextlib.suppress(OSError):
+            model = path.read_bytes()
+            if path.name == _named(stem, model):
+                return model
     model = write_network(read_checkpoint(weights))
     # A home that cannot be written costs half a second at each start, and no more.
     with contextlib.suppress(OSError, StoreError):
         cache.mkdir(parents=True, exist_ok=True)
-        replace_file(path, model)
+        replace_file(cache / _named(stem, model), model)
+        for path in found:
+            if path.name != _named(stem, model):
+                path.unlink(missing_ok=True)
     return model
+
+
+def _named(stem: str, model: bytes) -> str:
+    return f"{stem}-{hashlib.sha256(model).hexdigest()}.onnx"
