@@ -79,7 +79,10 @@ def one_line(error: BaseException) -> str:
     >>> one_line(ValueError("two\nlines"))
     'ValueError: two lines'
     """
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    try:
+        return " ".join(f"{type(error).__name__}: {error}".split())
+    except Exception:  # somebody else's __str__ may raise
+        return f"{type(error).__name__} (its message cannot be read)"
 
 
 def unknown_name(kind: str, value: object, known: Iterable[str]) -> str:

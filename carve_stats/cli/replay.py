@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def replay(config: str, limit: int | None, as_json: bool, **overrides: Any) -> N
     --limit tops it up. The options win over the file.
     """
     from carve_stats.errors import InputError
-    from carve_stats.replay.agents import load_agent
+    from carve_stats.replay.agents import load_agent, resolve_options
     from carve_stats.replay.config import read_config
     from carve_stats.replay.loop import run_replays
     from carve_stats.replay.operators import load_operator
@@ -40,25 +41,29 @@ def replay(config: str, limit: int | None, as_json: bool, **overrides: Any) -> N
         raise InputError(f"--limit {limit} must be at least 1")
     trajectories = read_trajectories(settings.trajectories)[:limit]
     # The user's module stands beside the configuration, as the paths in it do.
-    sys.path.insert(0, str(Path(config).resolve().parent))
-    agent = load_agent(settings.agent.name, **settings.agent.options)
-    with progress_bar("replays") as progress:
-        status = run_replays(
-            agent,
-            trajectories,
-            k=settings.k,
-            store=settings.store,
-            seed=settings.seed,
-            conditions=settings.conditions,
-            attempts=settings.attempts,
-            workers=settings.workers,
-            operator=load_operator(settings.operator.name, **settings.operator.options),
-            encoder=settings.encoder,
-            crop=settings.crop,
-            media=settings.media,
-            agent_spec={"use": settings.agent.name, **settings.agent.options},
-            progress=progress,
-        )
+    folder = Path(config).resolve().parent
+    sys.path.insert(0, str(folder))
+    options = resolve_options(settings.agent.name, settings.agent.options, folder)
+    # What the agent prints is not what the command answers.
+    with contextlib.redirect_stdout(sys.stderr):
+        agent = load_agent(settings.agent.name, **options)
+        with progress_bar("replays") as progress:
+            status = run_replays(
+                agent,
+                trajectories,
+                k=settings.k,
+                store=settings.store,
+                seed=settings.seed,
+                conditions=settings.conditions,
+                attempts=settings.attempts,
+                workers=settings.workers,
+                operator=load_operator(settings.operator.name, **settings.operator.options),
+                encoder=settings.encoder,
+                crop=settings.crop,
+                media=settings.media,
+                agent_spec={"use": settings.agent.name, **settings.agent.options},
+                progress=progress,
+            )
     if as_json:
         echo_json({"store": str(settings.store), **status.to_dict()})
     else:

@@ -41,6 +41,7 @@ from typing import Any
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import ConfigError, InputError, unknown_name
 from carve_stats.replay.evidence.frames import Encoder
+from carve_stats.replay.extent import check_replays
 
 __all__ = ["NamedOptions", "RunConfig", "read_config"]
 
@@ -161,7 +162,7 @@ def read_config(path: str | os.PathLike[str], **overrides: Any) -> RunConfig:
             tables = tomllib.load(file)
     except OSError as error:
         raise ConfigError(f"config={str(path)!r} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # a NUL in the path, or a number too long, too
         raise ConfigError(f"{path}: not a TOML file: {error}") from None
     try:
         return _config(tables, path.parent, overrides)
@@ -225,6 +226,8 @@ def _named(table: str, key: str, entries: Mapping[str, Any]) -> NamedOptions:
 def _text(place: tuple[str, str], value: object) -> str:
     if not isinstance(value, str) or not value:
         raise InputError(f"[{place[0]}] {place[1]}={value!r} must be a string, in quotes")
+    if "\0" in value:
+        raise InputError(f"[{place[0]}] {place[1]}={value!r} must not have a NUL character")
     return value
 
 
@@ -245,14 +248,14 @@ def _conditions(value: object) -> tuple[str, ...]:
 
 def _k(value: object, conditions: tuple[str, ...]) -> int | dict[str, int]:
     if not isinstance(value, Mapping):
-        return _whole("k", value, least=1)
+        return check_replays("[run] k", value)
     for condition in value:
         if condition not in conditions:
             raise InputError(f"[run.k]: {unknown_name('condition', condition, conditions)}")
     for condition in conditions:
         if condition not in value:
             raise InputError(f"[run.k] needs the entry {condition}")
-    return {c: _whole(f"k of {c}", value[c], least=1) for c in conditions}
+    return {c: check_replays(f"[run] k of {c}", value[c]) for c in conditions}
 
 
 def _crop(value: object) -> float:

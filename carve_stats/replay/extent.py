@@ -3,12 +3,18 @@
 Each request that asks for something new is a numbered file, created whole; the extent is the
 union of all of them, so that no two processes can undo one another's::
 
-    extents/0001.json    {"k": {"self": 1, "sham": 3, "destroy": 3}, "questions": ["q1", …],
-                          "trajectories": [the questions that no earlier file holds]}
+    extents/0001.json    {"request": {"k": {"self": 1, "sham": 3, "destroy": 3},
+                                      "questions": ["q1", …],
+                                      "trajectories": [those that no earlier file holds]},
+                          "sha256": "…"}
+
+`sha256` is the hash of the bytes of the request.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +22,18 @@ from typing import Any
 
 import msgspec
 
-from carve_stats.errors import InputError, PlanError, StoreError
+from carve_stats.counts import CONDITIONS
+from carve_stats.errors import InputError, PlanError, StoreError, unknown_name
 from carve_stats.replay.files import create_file
+from carve_stats.replay.segments import list_folder
 from carve_stats.replay.trajectories import Trajectory
 
-__all__ = ["Extent"]
+__all__ = ["MOST_REPLAYS", "Extent", "check_replays"]
+
+MOST_REPLAYS = 1_000_000
+"""The most replays of one question in one condition; what is more was mistyped."""
+
+_NUMBERED = re.compile(r"[0-9]{4,}\.json")
 
 
 @dataclass(slots=True)
@@ -71,13 +84,23 @@ class Extent:
         ----------
         directory : Path
             The folder of requests.
+
+        Raises
+        ------
+        StoreError
+            A file that is damaged or missing, or a folder that cannot be read.
         """
-        while (path := _path(directory, self.files + 1)).exists():
+        names = {name for name in list_folder(directory) if _NUMBERED.fullmatch(name)}
+        for number in range(self.files + 1, len(names) + 1):
+            path = _path(directory, number)
+            if path.name not in names:
+                raise StoreError(f"{path} is missing: restore it, or begin another store")
             try:
-                request = msgspec.json.decode(path.read_bytes())
-                trajectories = [Trajectory.from_dict(t) for t in request["trajectories"]]
-                self._add(request["k"], request["questions"], trajectories)
-            except (msgspec.DecodeError, InputError, KeyError, TypeError) as error:
+                request = _decode(path.read_bytes())
+                self._add(request.k, request.questions, request.checked())
+            except OSError as error:
+                raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+            except (msgspec.DecodeError, InputError, KeyError, RecursionError) as error:
                 raise StoreError(
                     f"{path}: damaged ({error}): restore it, or begin another store"
                 ) from None
@@ -100,9 +123,14 @@ class Extent:
         """
         for asked in trajectories:
             kept = self.trajectories.get(asked.question_id)
-            if kept is not None and kept != asked and kept.sha256 != asked.sha256:
+            # Not by ==, to which the order of options is nothing and 1 is True.
+            if kept is not None and kept.sha256 != asked.sha256:
                 before, after = kept.to_dict(), asked.to_dict()
-                names = [n for n in {**before, **after} if before.get(n) != after.get(n)]
+                names = [
+                    name
+                    for name in {**before, **after}
+                    if _plain(before.get(name)) != _plain(after.get(name))
+                ]
                 raise PlanError(
                     f"{place} holds question {asked.question_id!r} with another trajectory"
                     f" ({', '.join(names) or 'order of options'} differ): give the earlier one, or"
@@ -135,7 +163,7 @@ class Extent:
                 "questions": questions,
                 "trajectories": [t.to_dict() for t in new],
             }
-            if create_file(_path(directory, self.files + 1), msgspec.json.encode(request)):
+            if create_file(_path(directory, self.files + 1), _encode(request)):
                 self.files += 1
                 self._add(k, questions, new)
             else:  # another process was faster
@@ -155,6 +183,65 @@ class Extent:
             counts = self.k.setdefault(self.trajectories[question].question_id, {})
             for condition, count in k.items():
                 counts[condition] = max(count, counts.get(condition, 0))
+
+
+def check_replays(name: str, value: object) -> int:
+    """Refuse a number of replays of one question that cannot be right.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls it.
+    value : object
+        The number.
+
+    Returns
+    -------
+    int
+        The same number, from 1 to `MOST_REPLAYS`.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{name}={value!r} must be a whole number of at least 1")
+    if value > MOST_REPLAYS:
+        raise InputError(f"{name} must be at most {MOST_REPLAYS}: more was asked for")
+    return value
+
+
+class _Request(msgspec.Struct):
+    """One file's request."""
+
+    k: dict[str, int]
+    questions: list[str]
+    trajectories: list[Any]
+
+    def checked(self) -> list[Trajectory]:
+        for condition, count in self.k.items():
+            if condition not in CONDITIONS:
+                raise InputError(unknown_name("condition", condition, CONDITIONS))
+            check_replays(f"k of {condition}", count)
+        return [Trajectory.from_dict(record) for record in self.trajectories]
+
+
+class _Signed(msgspec.Struct):
+    request: msgspec.Raw
+    sha256: str
+
+
+def _encode(request: Mapping[str, Any]) -> bytes:
+    content = msgspec.json.encode(request)
+    return msgspec.json.encode(_Signed(msgspec.Raw(content), hashlib.sha256(content).hexdigest()))
+
+
+def _decode(data: bytes) -> _Request:
+    signed = msgspec.json.decode(data, type=_Signed)
+    content = bytes(signed.request)
+    if hashlib.sha256(content).hexdigest() != signed.sha256:
+        raise InputError("it was changed since it was written: its sha256 differs")
+    return msgspec.json.decode(content, type=_Request)
+
+
+def _plain(value: Any) -> bytes:
+    return msgspec.json.encode(value, order="sorted")
 
 
 def _path(directory: Path, number: int) -> Path:

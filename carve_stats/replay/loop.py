@@ -9,18 +9,24 @@ from __future__ import annotations
 import hashlib
 import inspect
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from carve_stats.counts import CONDITIONS
-from carve_stats.errors import InputError, unknown_name
+from carve_stats.errors import AgentError, InputError, one_line, unknown_name
 from carve_stats.replay.evidence.frames import Encoder
+from carve_stats.replay.extent import check_replays
 from carve_stats.replay.operators import Operator, load_operator
 from carve_stats.replay.parsing import PARSER_VERSION
 from carve_stats.replay.plan import RunPlan
-from carve_stats.replay.protocols import Agent, Fingerprinted, Rendering
+from carve_stats.replay.protocols import (
+    Agent,
+    Checking,
+    Fingerprinted,
+    Rendering,
+)
 from carve_stats.replay.rendering import EvidenceRenderer
 from carve_stats.replay.replaying import Replayer
 from carve_stats.replay.store import RunStatus, RunStore
@@ -61,7 +67,7 @@ def run_replays(
     trajectories : sequence of Trajectory
         The questions, with their frozen answers.
     k : int or mapping of str to int
-        Replays of each question in each condition.
+        Replays of each question in each condition, at most a million.
     store : path
         The run's directory: new, empty, or a run with the same plan.
     seed : int
@@ -108,10 +114,11 @@ def run_replays(
 
     Notes
     -----
-    A failure to reach the agent (`ConnectionError`, `TimeoutError`, or a failed name lookup)
-    is a record with status ``transport_error``, and a further attempt may follow it. A reply's
-    own `answer` wins over its text, and one whose `finish_reason` is ``length`` is
-    truncated, unless it has an `answer`.
+    A failure to reach the agent (`ConnectionError`, `TimeoutError`, a failed name lookup, or
+    what urllib, httpx and openai raise for these) is a record with status
+    ``transport_error``, and a further attempt may follow it. A reply's own `answer` wins over
+    its text, and one whose `finish_reason` is ``length`` is truncated, unless it has an
+    `answer`.
 
     Examples
     --------
@@ -122,7 +129,7 @@ def run_replays(
     ...                       store=folder, seed=1))
     9 of 9 replays done (9 valid, 0 invalid)
     """
-    trajectories = list(trajectories)
+    trajectories = _check_list("trajectories", trajectories)
     conditions = _check_conditions(conditions)
     replays = _check_k(k, conditions)
     _check_whole("attempts", attempts, least=1)
@@ -131,6 +138,9 @@ def run_replays(
     _check_trajectories(trajectories, equal)
     if not callable(agent):
         raise InputError(f"agent={agent!r} must be callable with a ReplayRequest")
+    _check_parts(operator, encoder, equal, progress, agent_spec)
+    store = _check_path("store", store).absolute()  # an agent may change the current directory
+    media = _check_path("media", "." if media is None else media)
     pictured = any(item.pictured for t in trajectories for item in t.evidence)
     if pictured:
         operator = load_operator("phase") if operator is None else operator
@@ -140,10 +150,12 @@ def run_replays(
         operator=operator,
         encoder=encoder,
         crop=crop,
-        media=Path("." if media is None else media),
+        media=media,
         agent=agent if isinstance(agent, Rendering) else None,
     )
     renderer.check(trajectories, conditions)
+    if isinstance(agent, Checking):
+        agent.check_trajectories(trajectories, conditions)
     plan = RunPlan(
         seed=seed,
         conditions=conditions,
@@ -151,7 +163,7 @@ def run_replays(
         agent=_describe_agent(agent, agent_spec),
         operator=operator.parameters() if pictured and operator else None,
         encoder=asdict(encoder) if pictured and encoder else None,
-        crop=crop if pictured else None,
+        crop=float(crop) if pictured else None,
         parser_version=PARSER_VERSION,
     )
     with RunStore.open(store, plan, k=replays, trajectories=trajectories) as run:
@@ -172,25 +184,13 @@ class _Crew:
         progress: Callable[[int, int], None] | None,
     ) -> None:
         self._replayer = replayer
+        self._store = store
+        self._k = k
+        self._useful_workers = len(trajectories)
         self._progress = progress
         self._total = len(trajectories) * sum(k.values())
-        self._jobs = []
-        missing = 0
-        for trajectory in trajectories:
-            # A repetition's SHAM and DESTROY stand together, so that a run that is stopped
-            # early has both arms.
-            replays = [
-                (condition, repetition)
-                for repetition in range(max(k.values()))
-                for condition, count in k.items()
-                if repetition < count
-                and store.next_attempt(trajectory.question_id, condition, repetition) is not None
-            ]
-            if replays:
-                self._jobs.append((trajectory, replays))
-                missing += len(replays)
-        self._done = self._total - missing
-        self._queue = iter(self._jobs)
+        self._done, _ = store.count_done({t.question_id: k for t in trajectories})
+        self._queue = iter(trajectories if self._done < self._total else ())
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._failures: list[BaseException] = []
@@ -203,7 +203,7 @@ class _Crew:
         threads = [
             # A second interrupt must be able to end the process while an agent hangs.
             threading.Thread(target=self._take_questions, name=f"replay-{i}", daemon=True)
-            for i in range(min(workers, len(self._jobs)))
+            for i in range(min(workers, self._useful_workers))
         ]
         self._working = len(threads)
         for thread in threads:
@@ -224,11 +224,10 @@ class _Crew:
             with self._replayer.session() as session:
                 while not self._stop.is_set():
                     with self._lock:
-                        job = next(self._queue, None)
-                    if job is None:
+                        trajectory = next(self._queue, None)
+                    if trajectory is None:
                         return
-                    trajectory, replays = job
-                    for _ in session.replays(trajectory, replays):
+                    for _ in session.replays(trajectory, self._missing(trajectory)):
                         self._count()
                         if self._stop.is_set():
                             return
@@ -241,6 +240,17 @@ class _Crew:
                 if self._working == 0:
                     self._finished.set()
 
+    def _missing(self, trajectory: Trajectory) -> Iterator[tuple[str, int]]:
+        # A repetition's SHAM and DESTROY stand together, so that a run that is stopped early
+        # has both arms.
+        for repetition in range(max(self._k.values())):
+            for condition, count in self._k.items():
+                if repetition < count and (
+                    self._store.next_attempt(trajectory.question_id, condition, repetition)
+                    is not None
+                ):
+                    yield condition, repetition
+
     def _count(self) -> None:
         if self._progress is not None:
             with self._lock:
@@ -249,7 +259,7 @@ class _Crew:
 
 
 def _check_conditions(conditions: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(conditions, str) or not conditions:
+    if not isinstance(conditions, list | tuple) or not conditions:
         raise InputError(f"conditions={conditions!r} must be a list of some of {CONDITIONS}")
     for condition in conditions:
         if condition not in CONDITIONS:
@@ -261,7 +271,7 @@ def _check_conditions(conditions: Sequence[str]) -> tuple[str, ...]:
 
 def _check_k(k: int | Mapping[str, int], conditions: tuple[str, ...]) -> dict[str, int]:
     if not isinstance(k, Mapping):
-        _check_whole("k", k, least=1)
+        check_replays("k", k)
         k = dict.fromkeys(conditions, k)
     for condition in k:
         if condition not in conditions:
@@ -269,13 +279,50 @@ def _check_k(k: int | Mapping[str, int], conditions: tuple[str, ...]) -> dict[st
     for condition in conditions:
         if condition not in k:
             raise InputError(f"k={dict(k)!r} has no entry for condition {condition!r}: give one")
-        _check_whole(f"k of {condition}", k[condition], least=1)
+        check_replays(f"k of {condition}", k[condition])
     return {condition: k[condition] for condition in conditions}
 
 
 def _check_whole(name: str, value: object, *, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{name}={value!r} must be a whole number of at least {least}")
+
+
+def _check_list(name: str, value: Any) -> list[Any]:
+    try:
+        return list(value)
+    except TypeError:
+        raise InputError(f"{name}={value!r:.40} must be a list of Trajectory objects") from None
+
+
+def _check_path(name: str, value: Any) -> Path:
+    try:
+        path = Path(value)
+        path.exists()
+    except OSError as error:
+        raise InputError(f"{name}={str(value)!r:.80} cannot be used: {error.strerror}") from None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}={value!r:.80} must be a path ({error})") from None
+    if "\0" in str(path):
+        raise InputError(f"{name}={str(value)!r:.80} must be a path: it has a NUL character")
+    return path
+
+
+def _check_parts(operator: Any, encoder: Any, equal: Any, progress: Any, agent_spec: Any) -> None:
+    if operator is not None and not (
+        callable(operator) and callable(getattr(operator, "parameters", None))
+    ):
+        raise InputError(
+            f"operator={operator!r} must be callable and have parameters(): give"
+            " load_operator(name)"
+        )
+    if encoder is not None and not isinstance(encoder, Encoder):
+        raise InputError(f"encoder={encoder!r} must be an Encoder, as Encoder('png')")
+    for name, value in (("equal", equal), ("progress", progress)):
+        if value is not None and not callable(value):
+            raise InputError(f"{name}={value!r} must be callable")
+    if agent_spec is not None and not isinstance(agent_spec, Mapping):
+        raise InputError(f"agent_spec={agent_spec!r} must map names to plain values")
 
 
 def _check_trajectories(
@@ -304,7 +351,12 @@ def _describe_agent(agent: Agent, spec: Mapping[str, Any] | None) -> dict[str, A
     if spec is not None:
         description["spec"] = dict(spec)
     if isinstance(agent, Fingerprinted):
-        description["fingerprint"] = dict(agent.fingerprint())
+        try:
+            description["fingerprint"] = dict(agent.fingerprint())
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise AgentError(f"agent's fingerprint() failed: {one_line(error)}") from error
     else:
         # Replays of an edited agent are replays of another agent.
         description["source_sha256"] = _hash_source(named)

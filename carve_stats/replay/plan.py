@@ -58,9 +58,9 @@ class RunPlan:
         for name, value in self._values().items():
             try:
                 plain = msgspec.json.decode(msgspec.json.encode(value))
-            except (TypeError, ValueError, RecursionError) as error:
+            except (TypeError, ValueError, OverflowError, RecursionError) as error:
                 raise InputError(
-                    f"{name}={value!r} cannot be kept in a run's plan ({error}): use plain values"
+                    f"{name} cannot be kept in a run's plan ({error}): use plain values"
                 ) from None
             # As it will be read again, so that a tuple is not unlike the list it is stored as.
             object.__setattr__(self, name, tuple(plain) if name == "conditions" else plain)
@@ -116,7 +116,8 @@ class RunPlan:
             for name in dict.fromkeys([*kept, *wanted])
             if _show(kept, name) != _show(wanted, name)
         ]
-        if differences:
+        if differences or self.sha256 != asked.sha256:
+            differences = differences or ["its entries are nested in another way"]
             more = len(differences) - _SHOWN
             shown = "; ".join(differences[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
             raise PlanError(

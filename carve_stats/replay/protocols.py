@@ -7,13 +7,22 @@ A plain function is an agent::
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from carve_stats.replay.evidence.frames import Frame
+from carve_stats.replay.trajectories import Trajectory
 
-__all__ = ["Agent", "Evidence", "Fingerprinted", "Rendering", "ReplayReply", "ReplayRequest"]
+__all__ = [
+    "Agent",
+    "Checking",
+    "Evidence",
+    "Fingerprinted",
+    "Rendering",
+    "ReplayReply",
+    "ReplayRequest",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +66,8 @@ class ReplayRequest:
     question : str
         The question's text.
     options : mapping of str to str
-        Label to text, in order; empty for open questions.
+        Label to text, in order; empty for open questions. This and `frozen` are copies of the
+        request's own: what an agent does to them changes no other replay.
     evidence : tuple of Evidence
         What the agent retrieved when it first answered, transformed for the condition.
     frozen : any
@@ -92,7 +102,7 @@ class ReplayReply:
     finish_reason : str, optional
         Why the reply ended; ``length`` marks a truncated one.
     usage : mapping of str to number, optional
-        Tokens or whatever else the agent counts.
+        Tokens or whatever else the agent counts; True and False count as 1 and 0.
     from_cache : bool, optional
         Whether the reply was read from a cache: it is then no new replay.
     model : str, optional
@@ -110,8 +120,9 @@ class ReplayReply:
 class Agent(Protocol):
     """Anything that can be called with a request; a coroutine function works as well.
 
-    A `ConnectionError` or `TimeoutError` that it raises is recorded as a failed replay; any
-    other exception stops the run. With several workers it is called from several threads.
+    A `ConnectionError` or `TimeoutError` that it raises, or a client library's own, is recorded
+    as a failed replay; any other exception stops the run. With several workers it is called from
+    several threads.
     """
 
     def __call__(
@@ -140,4 +151,15 @@ class Fingerprinted(Protocol):
 
     def fingerprint(self) -> Mapping[str, Any]:
         """Name, version and settings; plain values that JSON can hold."""
+        ...
+
+
+@runtime_checkable
+class Checking(Protocol):
+    """An agent that can say before a run which trajectories it could not answer."""
+
+    def check_trajectories(
+        self, trajectories: Sequence[Trajectory], conditions: Sequence[str], /
+    ) -> None:
+        """Raise an `InputError` that names the first such question."""
         ...

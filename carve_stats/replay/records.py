@@ -62,7 +62,7 @@ class Replay:
     from_cache : bool or None
         Whether the agent said the reply came from a cache.
     usage : mapping of str to number
-        Tokens or whatever else the agent counts.
+        Tokens or whatever else the agent counts; a flag is 1 or 0.
     """
 
     run: str

@@ -8,14 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from carve_stats.errors import InputError
-from carve_stats.replay.evidence.frames import Encoder, Frame
+from carve_stats.errors import CarveStatsError, InputError, one_line
+from carve_stats.replay.evidence.frames import Encoder, Frame, pillow
 from carve_stats.replay.operators import Operator
 from carve_stats.replay.protocols import Evidence, Rendering
 from carve_stats.replay.seeds import evidence_seed, rendering_seed
 from carve_stats.replay.trajectories import Trajectory
 
-__all__ = ["EvidenceRenderer", "hash_frames"]
+__all__ = ["EvidenceRenderer", "RenderingError", "hash_frames"]
+
+_PICTURES = ("JPEG", "PNG", "WEBP")
+
+
+class RenderingError(InputError):
+    """Frames that the operator or the encoder cannot take; no failure of the agent's."""
 
 
 class EvidenceRenderer:
@@ -51,7 +57,7 @@ class EvidenceRenderer:
         self._operator = operator
         self._encoder = encoder
         self._crop = crop
-        self._media = media
+        self._media = media.absolute()  # an agent may change the current directory
         self._agent = agent
 
     def check(self, trajectories: Sequence[Trajectory], conditions: Sequence[str]) -> None:
@@ -68,12 +74,10 @@ class EvidenceRenderer:
         for trajectory in trajectories:
             for item in trajectory.evidence:
                 place = f"question {trajectory.question_id!r}, evidence {item.id!r}"
-                for path in (*item.frames, *([item.video] if item.video else [])):
-                    if not (self._media / path).is_file():
-                        raise InputError(
-                            f"{place}: no file {str(self._media / path)!r}: check the path and the"
-                            " media root"
-                        )
+                for path in item.frames:
+                    _check_file(self._media / path, place, picture=True)
+                if item.video is not None:
+                    _check_file(self._media / item.video, place, picture=False)
                 if item.pictured and item.text and transformed and self._agent is None:
                     # The frozen caption would tell in DESTROY what the frames no longer show.
                     raise InputError(
@@ -140,6 +144,11 @@ class EvidenceRenderer:
         -------
         tuple of Evidence
             The same items; a text without frames is what it was.
+
+        Raises
+        ------
+        RenderingError
+            The operator or the encoder failed. What the agent's ``render`` raises passes.
         """
         if condition == "self":
             return evidence
@@ -163,15 +172,24 @@ class EvidenceRenderer:
 
         assert self._operator is not None
         assert self._encoder is not None
-        frames = render(
-            item.frames,
-            condition=condition,
-            rendering_seed=rendering_seed(self._run_seed, question_id, repetition, item.id),
-            replay_seed=seed,
-            operator=self._operator,
-            encoder=self._encoder,
-            crop=self._crop,
-        )
+        try:
+            frames = render(
+                item.frames,
+                condition=condition,
+                rendering_seed=rendering_seed(self._run_seed, question_id, repetition, item.id),
+                replay_seed=seed,
+                operator=self._operator,
+                encoder=self._encoder,
+                crop=self._crop,
+            )
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            said = str(error) if isinstance(error, CarveStatsError) else one_line(error)
+            raise RenderingError(
+                f"question {question_id!r}, evidence {item.id!r}, condition {condition}: its frames"
+                f" cannot be rendered: {said}"
+            ) from error
         shown = replace(item, frames=frames, text=None)
         if self._agent is None:
             return shown
@@ -179,6 +197,29 @@ class EvidenceRenderer:
         if not isinstance(text, str):
             raise TypeError(f"render() gave {type(text).__name__}, it must give a str")
         return replace(shown, text=text)
+
+
+def _check_file(path: Path, place: str, *, picture: bool) -> None:
+    """Refuse a file that is not there, is empty, or does not begin as a picture does."""
+    try:
+        with open(path, "rb") as file:
+            empty = not file.read(1)
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"{place}: no file {str(path)!r} to read ({said}): check the path and the media root"
+        ) from None
+    if empty:
+        raise InputError(f"{place}: {str(path)!r} is empty: store it again")
+    if picture:
+        image = pillow()
+        try:
+            with image.open(path, formats=_PICTURES):  # reads no more than the header
+                pass
+        except (OSError, SyntaxError, ValueError, image.DecompressionBombError):
+            raise InputError(
+                f"{place}: {str(path)!r} is no JPEG, PNG or WebP picture: convert it"
+            ) from None
 
 
 def hash_frames(evidence: Sequence[Evidence]) -> str | None:

@@ -5,29 +5,43 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
-import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from numbers import Integral, Real
 from types import TracebackType
 from typing import Any
 
-from carve_stats.errors import AgentError, one_line
+import msgspec
+import numpy as np
+
+from carve_stats.errors import AgentError, InputError, one_line
 from carve_stats.replay.parsing import (
     TRANSPORT_MARK,
     ParsedAnswer,
     parse_answer,
     parse_open_answer,
 )
-from carve_stats.replay.protocols import Agent, Evidence, ReplayReply, ReplayRequest
+from carve_stats.replay.protocols import (
+    Agent,
+    Evidence,
+    ReplayReply,
+    ReplayRequest,
+)
 from carve_stats.replay.records import Replay
-from carve_stats.replay.rendering import EvidenceRenderer, hash_frames
+from carve_stats.replay.rendering import EvidenceRenderer, RenderingError, hash_frames
 from carve_stats.replay.seeds import replay_seed
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory
 
 __all__ = ["Replayer", "judge_reply"]
 
-_TRANSPORT_FAILURES = (ConnectionError, TimeoutError, socket.gaierror)
+# Known by the names of their classes and bases, so that no client library is imported. An
+# HTTPError is an URLError, but one that the server did answer.
+_TRANSPORT_FAILURES = frozenset(
+    ("ConnectionError", "TimeoutError", "gaierror", "URLError", "APIConnectionError",
+     "APITimeoutError", "ConnectError", "ConnectTimeout", "ReadTimeout")
+)  # fmt: skip
+_ANSWERED = frozenset(("HTTPError",))
 
 
 class Replayer:
@@ -110,15 +124,18 @@ class ReplaySession:
         (str, int)
             Each one when it has a valid answer or no attempt is left.
         """
-        evidence = self._renderer.load(trajectory)
+        evidence: tuple[Evidence, ...] | None = None
+        copy_frozen = _copier(trajectory.frozen)
         question = trajectory.question_id
         for condition, repetition in wanted:
+            if evidence is None:
+                evidence = self._renderer.load(trajectory)
             while True:
                 attempt = self._store.next_attempt(question, condition, repetition)
                 if attempt is None:
                     break
                 self._store.append(
-                    self._replay(trajectory, evidence, condition, repetition, attempt)
+                    self._replay(trajectory, evidence, copy_frozen, condition, repetition, attempt)
                 )
             yield condition, repetition
 
@@ -126,6 +143,7 @@ class ReplaySession:
         self,
         trajectory: Trajectory,
         stored: tuple[Evidence, ...],
+        copy_frozen: Callable[[], Any],
         condition: str,
         repetition: int,
         attempt: int,
@@ -153,19 +171,21 @@ class ReplaySession:
                 repetition=repetition,
                 attempt=attempt,
                 question=trajectory.question,
-                options=trajectory.options,
+                options=dict(trajectory.options),
                 evidence=evidence,
-                frozen=trajectory.frozen,
+                frozen=copy_frozen(),
                 seed=seed,
             )
             reply = _checked(self._settle(self._agent(request)))
-        except _TRANSPORT_FAILURES as error:
-            reply = ReplayReply(text=_whole_text(f"{TRANSPORT_MARK} {one_line(error)}"))
-        except Exception as error:
-            raise AgentError(
-                f"agent failed on question {question!r}, condition {condition}, repetition"
-                f" {repetition}, attempt {attempt}: {one_line(error)}"
-            ) from error
+        except (KeyboardInterrupt, RenderingError):
+            raise
+        except BaseException as error:  # the agent's sys.exit() too is a failure of the agent's
+            if not _is_transport_failure(error):
+                raise AgentError(
+                    f"agent failed on question {question!r}, condition {condition}, repetition"
+                    f" {repetition}, attempt {attempt}: {one_line(error)}"
+                ) from error
+            reply = ReplayReply(text=_plain_text(f"{TRANSPORT_MARK} {one_line(error)}"))
         answered = time.perf_counter()
         parsed = judge_reply(reply, trajectory.options)
         flip = None
@@ -198,7 +218,15 @@ class ReplaySession:
         if trajectory.options:
             return answer == trajectory.answer
         assert self._equal is not None
-        return bool(self._equal(answer, trajectory.answer))
+        try:
+            return bool(self._equal(answer, trajectory.answer))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise InputError(
+                f"equal= failed on question {trajectory.question_id!r}, answer {answer!r}:"
+                f" {one_line(error)}"
+            ) from error
 
     def _settle(self, value: Any) -> Any:
         if isinstance(value, str | ReplayReply) or not inspect.isawaitable(value):
@@ -237,6 +265,8 @@ def judge_reply(reply: ReplayReply, options: Mapping[str, str]) -> ParsedAnswer:
 
 
 _NO_USAGE: dict[str, float] = {}
+_EXACT = 2**53
+_UNCHANGING = (str, int, float, bool, type(None))
 _OPTIONAL_FIELDS: dict[str, type] = {
     "answer": str,
     "finish_reason": str,
@@ -246,9 +276,9 @@ _OPTIONAL_FIELDS: dict[str, type] = {
 
 
 def _checked(reply: object) -> ReplayReply:
-    """The reply, if every part of it can be stored."""
+    """The reply in plain values, if every part of it can be stored and read again."""
     if isinstance(reply, str):
-        return ReplayReply(text=_whole_text(reply), usage=_NO_USAGE)
+        return ReplayReply(text=_plain_text(reply), usage=_NO_USAGE)
     if not isinstance(reply, ReplayReply):
         raise TypeError(f"it gave {type(reply).__name__}, it must give a ReplayReply or a str")
     if not isinstance(reply.text, str):
@@ -256,23 +286,55 @@ def _checked(reply: object) -> ReplayReply:
     values: dict[str, Any] = {}
     for name, kind in _OPTIONAL_FIELDS.items():
         value = getattr(reply, name)
+        if isinstance(value, np.bool_):
+            value = bool(value)
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"its reply's {name}={value!r} must be a {kind.__name__} or None")
-        values[name] = _whole_text(value) if isinstance(value, str) else value
+        values[name] = _plain_text(value) if isinstance(value, str) else value
     if not isinstance(reply.usage, Mapping):
         raise TypeError(f"its reply's usage={reply.usage!r} must be a mapping")
+    usage = {}
     for name, value in reply.usage.items():
-        if not isinstance(name, str) or not isinstance(value, int | float):
-            raise TypeError(f"its reply's usage {name!r}={value!r} must be a number")
-        if not math.isfinite(value):
-            raise ValueError(f"its reply's usage {name!r}={value!r} must be finite")
-    return ReplayReply(text=_whole_text(reply.text), usage=dict(reply.usage), **values)
+        if not isinstance(name, str):
+            raise TypeError(f"its reply's usage {name!r}={value!r} must have a str for its name")
+        usage[_plain_text(name)] = _plain_number(name, value)
+    return ReplayReply(text=_plain_text(reply.text), usage=usage, **values)
 
 
-def _whole_text(text: str) -> str:
-    """The text without halves of characters, which a cut-off reply may end in."""
+def _plain_number(name: str, value: object) -> float:
+    """Python's own int or float: other numbers, flags too, cannot be read back as a number."""
+    if not isinstance(value, Real | np.bool_):
+        raise TypeError(f"its reply's usage {name!r}={value!r} must be a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"its reply's usage {name!r} is too large for a number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"its reply's usage {name!r}={value!r} must be finite")
+    whole = isinstance(value, Integral | np.bool_) and abs(number) < _EXACT
+    return int(number) if whole else number
+
+
+def _plain_text(text: str) -> str:
+    """Python's own str, without halves of characters, which a cut-off reply may end in."""
+    text = str.__str__(text)
     try:
         text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
     return text
+
+
+def _copier(value: Any) -> Callable[[], Any]:
+    """What makes a copy of a JSON value for each request, by the cheapest way that is safe."""
+    if isinstance(value, _UNCHANGING):
+        return lambda: value
+    if type(value) is dict and all(isinstance(v, _UNCHANGING) for v in value.values()):
+        return value.copy
+    encoded = msgspec.json.encode(value)
+    return lambda: msgspec.json.decode(encoded)
+
+
+def _is_transport_failure(error: BaseException) -> bool:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & _TRANSPORT_FAILURES) and not names & _ANSWERED

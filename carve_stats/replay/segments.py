@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -26,7 +26,12 @@ from carve_stats.replay.records import Replay
 
 __all__ = ["SegmentWriter", "encode_record", "read_segment", "segment_paths"]
 
-T = TypeVar("T")
+
+class _OfRun(Protocol):
+    run: str
+
+
+T = TypeVar("T", bound=_OfRun)
 
 _encode = msgspec.json.Encoder().encode
 _CRC = b',"crc":"%08x"}'
@@ -52,11 +57,56 @@ def encode_record(replay: Replay) -> bytes:
 
 
 def segment_paths(directory: Path) -> list[Path]:
-    """The segments of a run, in the order in which their writers began."""
-    return sorted(directory.glob("*.jsonl"), key=lambda path: (len(path.name), path.name))
+    """The segments of a run, in the order in which their writers began.
+
+    Parameters
+    ----------
+    directory : Path
+        The folder of segments. One that is not there has none.
+
+    Returns
+    -------
+    list of Path
+        By number.
+
+    Raises
+    ------
+    StoreError
+        A folder that cannot be read, or something else in its place.
+    """
+    names = [name for name in list_folder(directory) if name.endswith(".jsonl")]
+    return [directory / name for name in sorted(names, key=lambda name: (len(name), name))]
 
 
-def read_segment(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[T | None]:
+def list_folder(directory: Path) -> list[str]:
+    """The names in a folder of a run; none where it is not there yet.
+
+    Parameters
+    ----------
+    directory : Path
+        The folder.
+
+    Returns
+    -------
+    list of str
+        In no order.
+
+    Raises
+    ------
+    StoreError
+        A folder that cannot be read, or something else in its place.
+    """
+    try:
+        return os.listdir(directory)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(
+            f"{directory} cannot be read ({error.strerror}): make it readable, or restore it"
+        ) from None
+
+
+def read_segment(path: Path, decoder: msgspec.json.Decoder[T], *, run: str) -> Iterator[T | None]:
     """Read the records of one segment.
 
     Parameters
@@ -65,6 +115,8 @@ def read_segment(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[T | N
         The segment.
     decoder : msgspec.json.Decoder
         What a line becomes.
+    run : str
+        The run that all records must be of.
 
     Yields
     ------
@@ -74,20 +126,27 @@ def read_segment(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[T | N
     Raises
     ------
     StoreError
-        A line that is damaged and is not the last one, with file and byte offset.
+        A line that is damaged and is not the last one, with file and byte offset, or one of
+        another run, with file and line.
     """
     with open(path, "rb") as file:
         offset = 0
-        for line in file:
+        for number, line in enumerate(file, start=1):
             problem = _damage(line)
             if problem is None:
                 try:
-                    yield decoder.decode(line)
+                    record = decoder.decode(line)
                 except msgspec.DecodeError as error:
                     raise StoreError(
                         f"{path}: byte {offset}: not a replay record ({error}): the file was"
                         " changed, or another version wrote it"
                     ) from None
+                if record.run != run:
+                    raise StoreError(
+                        f"{path}: line {number}: a record of run {record.run!r} in the store of run"
+                        f" {run!r}: take the file out"
+                    )
+                yield record
             # A line without its end is the last one, even if its writer goes on as we read.
             elif not line.endswith(b"\n") or not file.read(1):
                 yield None

@@ -6,7 +6,8 @@
     extents/0001.json  the questions, and how many replays of each; see `extent`
     segments/0001.jsonl  the records, append-only, a file for each writer; see `segments`
 
-There is no lock and no database. The first complete record of a replay counts.
+There is no lock and no database. The first complete record of a replay counts: the first in the
+order of segment numbers and lines, which with several writers need not be the first in time.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import platform
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -88,6 +90,8 @@ class RunStatus:
 class RunStore:
     """A run's directory, opened by `open` to add to it or by `load` to read it.
 
+    Its `run_id` is the run's name in its records.
+
     Examples
     --------
     >>> import tempfile
@@ -106,6 +110,7 @@ class RunStore:
     ) -> None:
         self.path = path
         self.plan = plan
+        self.run_id = plan.run_id
         self.provenance = provenance
         self._extent = extent
         self._lock = threading.Lock()
@@ -119,6 +124,7 @@ class RunStore:
             else:
                 self._note((head.question_id, head.condition, head.repetition, head.attempt),
                            head.status == "ok")  # fmt: skip
+        self._check_asked_for()
 
     @classmethod
     def open(
@@ -155,17 +161,18 @@ class RunStore:
         StoreError
             The directory holds something else, or a damaged run.
         """
-        path = Path(path)
-        if not (path / "plan.json").exists():
-            _create(path, plan)
-        kept, provenance = _read_plan(path)
-        kept.check_same(plan, str(path))
-        extent = Extent.read(path / "extents")
-        extent.check(trajectories, str(path))
-        store = cls(path, kept, provenance, extent)
-        for folder in ("extents", "segments"):
-            (path / folder).mkdir(exist_ok=True)
-        extent.grow(path / "extents", k, trajectories)
+        with _reachable(path):
+            path = Path(path).absolute()  # an agent may change the current directory
+            if not (path / "plan.json").exists():
+                _create(path, plan)
+            kept, provenance = _read_plan(path)
+            kept.check_same(plan, str(path))
+            extent = Extent.read(path / "extents")
+            store = cls(path, kept, provenance, extent)
+            extent.check(trajectories, str(path))
+            for folder in ("extents", "segments"):
+                (path / folder).mkdir(exist_ok=True)
+            extent.grow(path / "extents", k, trajectories)
         store._writer = SegmentWriter(path / "segments")
         return store
 
@@ -188,14 +195,10 @@ class RunStore:
         StoreError
             No run there, or a damaged one.
         """
-        path = Path(path)
-        plan, provenance = _read_plan(path)
-        return cls(path, plan, provenance, Extent.read(path / "extents"))
-
-    @property
-    def run_id(self) -> str:
-        """The run's name in its records."""
-        return self.plan.run_id
+        with _reachable(path):
+            path = Path(path).absolute()
+            plan, provenance = _read_plan(path)
+            return cls(path, plan, provenance, Extent.read(path / "extents"))
 
     def trajectories(self) -> list[Trajectory]:
         """All questions of the run."""
@@ -253,22 +256,18 @@ class RunStore:
         """
         if self._writer is None:
             raise StoreError(f"{self.path} was opened to be read, or is closed: use RunStore.open")
+        if replay.run != self.run_id:
+            raise StoreError(
+                f"{self.path} is the store of run {self.run_id!r}: it takes no record of run"
+                f" {replay.run!r}"
+            )
         self._writer.append(encode_record(replay))
         with self._lock:
             self._note(replay.key, replay.valid)
 
     def status(self) -> RunStatus:
         """How far the run has come, as it was when opened and with what was appended since."""
-        done = valid = 0
-        for question, counts in self._extent.k.items():
-            for condition, count in counts.items():
-                for repetition in range(count):
-                    if self.next_attempt(question, condition, repetition) is None:
-                        done += 1
-                        valid += any(
-                            self._valid.get((question, condition, repetition, attempt), False)
-                            for attempt in range(self.plan.attempts)
-                        )
+        done, valid = self.count_done(self._extent.k)
         return RunStatus(
             planned=self._extent.planned(),
             done=done,
@@ -278,6 +277,34 @@ class RunStore:
             duplicates=self._duplicates,
             torn_lines=self._torn,
         )
+
+    def count_done(self, asked: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
+        """How many of some replays need no further attempt.
+
+        Parameters
+        ----------
+        asked : mapping of str to mapping
+            For each question the replays in each condition.
+
+        Returns
+        -------
+        (int, int)
+            All of them, and those with a valid answer. It takes as long as there are records,
+            whatever was asked for.
+        """
+        with self._lock:
+            first_attempts = [key[:3] for key in self._valid if key[3] == 0]
+        done = valid = 0
+        for question, condition, repetition in first_attempts:
+            if repetition < asked.get(question, {}).get(condition, 0) and (
+                self.next_attempt(question, condition, repetition) is None
+            ):
+                done += 1
+                valid += any(
+                    self._valid.get((question, condition, repetition, attempt), False)
+                    for attempt in range(self.plan.attempts)
+                )
+        return done, valid
 
     def close(self) -> None:
         """Flush what was appended to the disk; the store can still be read."""
@@ -302,14 +329,32 @@ class RunStore:
         else:
             self._valid[key] = valid
 
+    def _check_asked_for(self) -> None:
+        """Refuse records that nobody asked for: a request that did has been deleted."""
+        caught_up = False
+        for question, condition, repetition, _ in self._valid:
+            while repetition >= self._extent.k.get(question, {}).get(condition, 0):
+                if caught_up:
+                    raise StoreError(
+                        f"{self.path / 'extents'} does not ask for question {question!r}, condition"
+                        f" {condition}, repetition {repetition}, which has a record: restore the"
+                        " files of extents/"
+                    )
+                # Another process may have asked for more, and answered, since we looked.
+                self._extent.catch_up(self.path / "extents")
+                caught_up = True
+
     def _read(self, decoder: msgspec.json.Decoder[Any]) -> Iterator[Any]:
         for segment in segment_paths(self.path / "segments"):
-            yield from read_segment(segment, decoder)
+            if not segment.is_file():
+                raise StoreError(f"{segment}: not a regular file: restore it, or take it out")
+            yield from read_segment(segment, decoder, run=self.run_id)
 
 
 class _Head(msgspec.Struct):
     """What opening a run needs of a record."""
 
+    run: str
     question_id: str
     condition: str
     repetition: int
@@ -319,6 +364,17 @@ class _Head(msgspec.Struct):
 
 _heads = msgspec.json.Decoder(_Head)
 _replays = msgspec.json.Decoder(Replay)
+
+
+@contextmanager
+def _reachable(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file or folder of a run that the system refuses."""
+    if not os.fspath(path):
+        raise StoreError("store='' is an empty path: give a directory")
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{error.filename or path}: cannot be used: {error.strerror}") from None
 
 
 def _create(path: Path, plan: RunPlan) -> None:
@@ -351,16 +407,21 @@ def _create(path: Path, plan: RunPlan) -> None:
 
 def _read_plan(path: Path) -> tuple[RunPlan, Mapping[str, Any]]:
     file = path / "plan.json"
+    if file.exists() and not file.is_file():
+        raise StoreError(f"{file}: not a regular file: restore it")
     try:
         content = msgspec.json.decode(file.read_bytes())
         plan = RunPlan.from_dict(content["plan"])
         same = content["sha256"] == plan.sha256
         provenance = content["provenance"]
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         inside = sorted(path.glob("*/plan.json"))
         hint = f"; did you mean {inside[0].parent}?" if inside else ""
         raise StoreError(f"{path} is not a run: it has no plan.json to read{hint}") from None
-    except (msgspec.DecodeError, KeyError, TypeError, CarveStatsError) as error:
+    except (
+        msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, RecursionError,
+        CarveStatsError,
+    ) as error:  # fmt: skip
         raise StoreError(f"{file}: damaged ({error}): restore it") from None
     if not same:
         raise PlanError(f"{file}: changed since it was written (its sha256 differs): restore it")

@@ -17,7 +17,6 @@ every condition: there are no frames to re-render.
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -31,6 +30,9 @@ from carve_stats.errors import InputError, RecordError, unknown_name
 from carve_stats.replay.files import replace_file
 
 __all__ = ["EvidenceItem", "Trajectory", "read_trajectories", "write_trajectories"]
+
+_MOST_SECONDS = 2.0**53
+_MOST_LEVELS = 200  # JSON is read by recursion, and how deep that goes depends on the caller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,10 @@ class EvidenceItem:
 
     def __post_init__(self) -> None:
         _check_text("id", self.id)
+        for name in ("frames", "times"):
+            if not isinstance(getattr(self, name), list | tuple):
+                raise InputError(f"{name}={getattr(self, name)!r} must be a list")
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("query", "text", "video"):
             _check_text(name, getattr(self, name), optional=True)
         for name in ("start", "end"):
@@ -153,11 +159,38 @@ class Trajectory:
                 raise InputError(
                     f"{name}={label!r} must be one of the option labels {', '.join(self.options)}"
                 )
+        if not isinstance(self.evidence, list | tuple):
+            raise InputError(f"evidence={self.evidence!r:.40} must be a list of EvidenceItem")
+        object.__setattr__(self, "evidence", tuple(self.evidence))
         seen = set()
         for item in self.evidence:
+            if not isinstance(item, EvidenceItem):
+                raise InputError(f"evidence holds {item!r:.40}: it must hold EvidenceItem objects")
             if item.id in seen:
                 raise InputError(f"evidence id={item.id!r} stands twice: each item needs its own")
             seen.add(item.id)
+        self._check_plain()
+
+    def _check_plain(self) -> None:
+        """Refuse what a run's store could not hold, or not give back."""
+        for name, value in self.to_dict().items():
+            try:
+                msgspec.json.decode(msgspec.json.encode(value))
+            except (TypeError, ValueError, OverflowError, RecursionError) as error:
+                raise InputError(
+                    f"{name} cannot be stored as JSON ({error}): use plain values"
+                ) from None
+        level = [self.frozen]
+        for _ in range(_MOST_LEVELS):
+            level = [
+                inner
+                for outer in level
+                if isinstance(outer, dict | list | tuple)
+                for inner in (outer.values() if isinstance(outer, dict) else outer)
+            ]
+            if not level:
+                return
+        raise InputError(f"frozen is nested more than {_MOST_LEVELS} levels deep: flatten it")
 
     @property
     def sha256(self) -> str:
@@ -217,9 +250,10 @@ def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
     path = Path(path)
     try:
         lines = path.read_bytes().splitlines()
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
         raise InputError(
-            f"trajectories={str(path)!r} cannot be read ({error.strerror}): give a JSONL file"
+            f"trajectories={str(path)!r} cannot be read ({said}): give a JSONL file"
         ) from None
     trajectories: dict[str, Trajectory] = {}
     first_line: dict[str, int] = {}
@@ -230,7 +264,7 @@ def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
             continue
         try:
             trajectory = Trajectory.from_dict(msgspec.json.decode(line))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise RecordError(f"{path}:{number}: not a JSON object ({error})") from None
         except InputError as error:
             raise RecordError(f"{path}:{number}: {error}") from None
@@ -338,8 +372,10 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
 
 
 def _check_seconds(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{name}={value!r} must be a number of seconds")
+    if not -_MOST_SECONDS < value < _MOST_SECONDS:
+        raise InputError(f"{name}={value!r:.40} must be a finite number of seconds")
 
 
 def _check_options(options: object) -> None:

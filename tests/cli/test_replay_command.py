@@ -133,3 +133,53 @@ def test_a_folder_around_a_run_is_met_with_a_hint(folder, command_json, refused)
     command_json("replay", "audit.toml", "--limit", 1, "--store", around / "run")
     for name in ("status", "excess"):
         assert f"did you mean {around / 'run'}?" in refused(name, around)
+
+
+def test_an_agent_that_prints_does_not_spoil_the_output(folder, command):
+    (folder / "printing_adapter.py").write_text(
+        "print('imported')\ndef answer(request):\n    print('asked')\n    return 'A'\n"
+    )
+    (folder / "own.toml").write_text(CONFIG.format(use="python:printing_adapter:answer"))
+    code, out, err = command("replay", "own.toml", "--limit", 1, "--json")
+    assert (code, json.loads(out)["done"]) == (0, 9)
+    assert err.count("asked") == 9
+    assert "imported" in err
+
+
+@pytest.mark.parametrize(
+    ("source", "status"),
+    [
+        ("import sys\nsys.exit(0)\n", 2),
+        ("import sys\ndef answer(request):\n    sys.exit(0)\n", 1),
+        ("class answer:\n    def __call__(self, r): pass\n    def fingerprint(self): exit(0)\n", 1),
+    ],
+)
+def test_an_agent_that_exits_is_a_failure_of_the_command(folder, command, source, status):
+    (folder / "exiting_adapter.py").write_text(source)
+    (folder / "own.toml").write_text(CONFIG.format(use="python:exiting_adapter:answer"))
+    sys.modules.pop("exiting_adapter", None)
+    code, out, err = command("replay", "own.toml", "--limit", 1)
+    assert (code, out) == (status, "")
+    assert "SystemExit: 0" in err.splitlines()[-1]
+
+
+def test_a_script_stands_beside_the_configuration(folder, command_json, monkeypatch):
+    lines = [
+        json.dumps({"question_id": f"q{i}", "condition": c, "repetition": r, "text": "A"})
+        for i in range(2)
+        for c in ("self", "sham", "destroy")
+        for r in range(3)
+    ]
+    (folder / "script.jsonl").write_text("\n".join(lines))
+    write_trajectories(folder / "trajectories.jsonl", synthetic_trajectories([0.1] * 2, [0.1] * 2))
+    (folder / "own.toml").write_text(CONFIG.format(use="scripted") + 'script = "script.jsonl"\n')
+    monkeypatch.chdir("/")
+    assert command_json("replay", folder / "own.toml")["done"] == 18
+    monkeypatch.chdir(folder)
+    assert command_json("replay", "own.toml")["done"] == 18
+
+
+def test_a_mistyped_k_is_refused_and_harms_nothing(folder, command_json, refused):
+    command_json("replay", "audit.toml", "--limit", 1)
+    assert "k must be at most 1000000" in refused("replay", "audit.toml", "--k", 3_000_000_000)
+    assert command_json("status", "run")["planned"] == 9

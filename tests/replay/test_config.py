@@ -99,6 +99,10 @@ BAD = [
     ("seed = 1", "seed = -1", r"seed=-1 must be a whole number of at least 0"),
     ("seed = 1", "seed = true", r"seed=True must be a whole number"),
     ("k = 3", "k = 0", r"k=0 must be a whole number of at least 1"),
+    ("k = 3", "k = 3000000000", r"\[run\] k must be at most 1000000"),
+    ("k = 3", "k = {self = 1, sham = 3, destroy = 1000001}", r"k of destroy must be at most"),
+    ("k = 3", "k = " + "9" * 5000, r"not a TOML file: .*digits"),
+    ('store = "runs/demo"', 'store = "runs\\u0000demo"', r"\[run\] store=.*a NUL character"),
     ("k = 3", "k = 2.5", r"k=2.5 must be a whole number"),
     ("k = 3", "k = {sham = 3}", r"\[run.k\] needs the entry self"),
     ("k = 3", "k = {self = 1, sham = 3, destory = 3}", r"\[run.k\]: unknown condition 'destory'"),
@@ -138,6 +142,8 @@ def test_a_bad_override_is_refused(tmp_path):
 
 
 def test_no_file(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read: File name too long"):
+        read_config(tmp_path / ("x" * 5000))
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         read_config(tmp_path / "none.toml")
     (tmp_path / "latin.toml").write_bytes(b'[run]\nstore = "\xe9"')

@@ -3,10 +3,13 @@
 import asyncio
 import contextlib
 import functools
+import json
+import os
 import random
 import socket
 import threading
 from pathlib import Path
+from urllib.error import HTTPError, URLError
 
 import msgspec
 import numpy as np
@@ -112,7 +115,10 @@ def test_half_a_character_at_the_end_of_a_reply_is_replaced(tmp_path):
 @pytest.mark.parametrize(
     "error",
     [ConnectionResetError("reset by peer"), TimeoutError("30 s\npassed"),
-     socket.gaierror(-2, "Name unknown"), TimeoutError()],
+     socket.gaierror(-2, "Name unknown"), TimeoutError(), URLError("no route"),
+     # As openai and httpx define them, whose errors are not the system's.
+     type("APIConnectionError", (type("APIError", (Exception,), {}),), {})("Connection error."),
+     type("PoolReadTimeout", (type("ReadTimeout", (Exception,), {}),), {})("30 s")],
 )  # fmt: skip
 def test_transport_failures_are_records_and_may_be_tried_again(tmp_path, error):
     def agent(request):
@@ -143,6 +149,15 @@ def test_only_invalid_answers_are_asked_again_and_every_attempt_is_kept(tmp_path
     assert (status.done, status.valid, status.invalid, status.attempts) == (3, 2, 1, 7)
 
 
+class Speechless(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def raised(error):
+    raise error
+
+
 FAILING = [
     (lambda r: 1 / 0, r"ZeroDivisionError: division by zero"),
     (lambda r: None, r"it gave NoneType, it must give a ReplayReply or a str"),
@@ -151,6 +166,14 @@ FAILING = [
     (lambda r: ReplayReply(text="B", answer=2), r"answer=2 must be a str or None"),
     (lambda r: ReplayReply(text="B", from_cache="no"), r"from_cache='no' must be a bool"),
     (lambda r: ReplayReply(text="B", usage={"tokens": "12"}), r"usage 'tokens'='12'"),
+    (lambda r: ReplayReply(text="B", usage={"tokens": None}), r"usage 'tokens'=None"),
+    (lambda r: ReplayReply(text="B", usage={7: 12}), r"usage 7=12 must have a str for its name"),
+    (lambda r: ReplayReply(text="B", usage={"cost": 10**5000}), r"usage 'cost' is too large"),
+    (lambda r: raised(SystemExit(0)), r"SystemExit: 0"),
+    (lambda r: raised(asyncio.CancelledError()), r"CancelledError"),
+    (lambda r: raised(GeneratorExit()), r"GeneratorExit"),
+    (lambda r: raised(Speechless()), r"Speechless \(its message cannot be read\)"),
+    (lambda r: raised(HTTPError("http://x", 500, "broken", {}, None)), r"HTTPError.*500"),
     (lambda r: ReplayReply(text="B", usage={"cost": float("nan")}), r"usage 'cost'=nan"),
     (lambda r: ReplayReply(text="B", usage=None), r"usage=None must be a mapping"),
     (lambda r: Path("/no/such/model").read_text(), r"FileNotFoundError"),
@@ -335,7 +358,142 @@ def test_open_questions_are_compared_by_the_callers_equality(tmp_path):
     ]  # fmt: skip
 
 
+def test_what_an_agent_says_can_always_be_read_again(tmp_path):
+    class Word(str):
+        def __str__(self):
+            return "something else"
+
+    reply = ReplayReply(
+        text=np.str_("The answer is B"), answer=Word("C"), model=Word("m\ud83d"),
+        finish_reason=np.str_("stop"), from_cache=np.bool_(True),
+        usage={"cached": True, "flag": np.bool_(False), Word("tokens"): np.int64(12),
+               "cost": np.float32(0.5), "ticks": 10**30, "cut \ud83d": 1},
+    )  # fmt: skip
+    run_replays(lambda r: reply, [question()], k=1, store=tmp_path, seed=1, conditions=["self"])
+    store = RunStore.load(tmp_path)
+    assert store.status().done == 1
+    [record] = store.records()
+    assert (record.text, record.answer, record.model) == ("The answer is B", "C", "m?")
+    assert (record.finish_reason, record.from_cache) == ("stop", True)
+    assert record.usage == {"cached": 1, "flag": 0, "tokens": 12, "cost": 0.5, "ticks": 1e30,
+                            "cut ?": 1}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "frozen", [{"memory": "as it was"}, {"messages": [{"role": "user"}]}, ["a", ["b"]]]
+)
+def test_what_an_agent_does_to_its_request_changes_no_other(tmp_path, frozen):
+    seen = []
+
+    def agent(request):
+        seen.append((json.dumps(request.frozen), dict(request.options)))
+        request.options.clear()
+        request.options["Z"] = "anything"
+        if isinstance(request.frozen, dict):
+            for value in request.frozen.values():
+                if isinstance(value, list):
+                    value[0]["role"] = "changed"
+            request.frozen["memory"] = "changed"
+        else:
+            request.frozen[1].append("changed")
+        return "B"
+
+    asked = question(frozen=frozen)
+    before = json.dumps(frozen)
+    run_replays(agent, [asked], k=2, store=tmp_path, seed=1)
+    assert seen == [(before, OPTIONS)] * 6
+    assert json.dumps(asked.frozen) == before
+    assert {r.answer for r in RunStore.load(tmp_path).records()} == {"B"}
+
+
+def test_an_exit_within_a_coroutine_is_the_agents_failure(tmp_path):
+    async def agent(request):
+        raise SystemExit(0)
+
+    with pytest.raises(AgentError, match=r"question 'q1'.*SystemExit: 0"):
+        run_replays(agent, [question()], k=1, store=tmp_path, seed=1)
+
+
+def test_an_agents_own_interrupt_stays_one(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run_replays(lambda r: raised(KeyboardInterrupt()), [question()], k=1, store=tmp_path,
+                    seed=1)  # fmt: skip
+
+
+@pytest.mark.parametrize("failure", [SystemExit(0), ValueError("x")])
+def test_a_fingerprint_that_fails_is_an_agent_error_before_anything_is_written(tmp_path, failure):
+    agent = ScriptedAgent({})
+    agent.fingerprint = lambda: raised(failure)
+    with pytest.raises(AgentError, match=r"fingerprint\(\) failed: (SystemExit|ValueError)"):
+        run_replays(agent, [question()], k=1, store=tmp_path / "run", seed=1)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_equality_that_fails_is_named(tmp_path):
+    asked = Trajectory(question_id="q1", answer="Two dogs")
+    with pytest.raises(InputError, match=r"equal= failed on question 'q1', answer 'x': ZeroDiv"):
+        run_replays(lambda r: "x", [asked], k=1, store=tmp_path, seed=1, equal=lambda a, b: 1 / 0)
+
+
+def test_an_agent_may_change_the_current_directory(tmp_path, media, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def agent(request):
+        os.chdir(tmp_path / "elsewhere")
+        return "A"
+
+    asked = [question(f"q{i}", evidence=PICTURED) for i in range(2)]
+    status = run_replays(
+        agent, asked, k=1, store="run", seed=1, media="media", operator=Blank(),
+        encoder=Encoder("png"),
+    )  # fmt: skip
+    assert (status.done, len(list(RunStore.load(tmp_path / "run").records()))) == (6, 6)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_million_replays_are_planned_without_counting_them(tmp_path):
+    def agent(request):
+        if request.repetition == 2:
+            raise RuntimeError("enough")
+        return "A"
+
+    asked = [question(f"q{i}") for i in range(50)]
+    with pytest.raises(AgentError, match="enough"):
+        run_replays(agent, asked, k=10**6, store=tmp_path, seed=1)
+    status = RunStore.load(tmp_path).status()
+    assert (status.planned, status.done) == (150 * 10**6, 6)
+
+
+def test_a_synthetic_agent_needs_its_population(tmp_path):
+    fine = synthetic_trajectories([0.1], [0.2])[0]
+    for frozen, message in [
+        (None, "question 'q1': frozen=None must hold answer"),
+        ({"answer": "E", "p_sham": 0.1}, "frozen answer='E' must be one of the option labels"),
+        ({"answer": "A", "p_sham": 0.1}, r"frozen p_destroy=None must be a number in \[0, 1\]"),
+        ({"answer": "A", "p_sham": 2, "p_destroy": 1}, r"frozen p_sham=2 must be"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            run_replays(SyntheticAgent(), [fine, question(frozen=frozen)], k=1,
+                        store=tmp_path / "run", seed=1, conditions=["sham", "destroy"])  # fmt: skip
+        assert not (tmp_path / "run").exists()
+
+
 BAD = [
+    ({"k": 1_000_001}, "k must be at most 1000000"),
+    ({"k": 10**400}, "k must be at most 1000000"),
+    ({"conditions": 5}, "conditions=5 must be a list"),
+    ({"trajectories": None}, "trajectories=None must be a list"),
+    ({"trajectories": "q1"}, "it must hold Trajectory objects"),
+    ({"operator": "phase"}, r"operator='phase' must be callable and have parameters\(\)"),
+    ({"encoder": "png"}, r"encoder='png' must be an Encoder"),
+    ({"equal": "exact"}, "equal='exact' must be callable"),
+    ({"progress": 3}, "progress=3 must be callable"),
+    ({"agent_spec": "mine"}, "agent_spec='mine' must map names"),
+    ({"media": 5}, "media=5 must be a path"),
+    ({"media": "a\0b"}, "media='a.*must be a path"),
+    ({"media": "m" * 5000}, "cannot be used: File name too long"),
+    ({"seed": 10**5000}, "seed cannot be kept in a run's plan"),
     ({"k": 0}, "k=0 must be a whole number of at least 1"),
     ({"k": 2.0}, "k=2.0 must be a whole number"),
     ({"k": True}, "k=True must be a whole number"),
@@ -373,8 +531,8 @@ def test_another_agent_or_seed_is_another_plan(tmp_path):
     run(noisy, seed=1)
     with pytest.raises(PlanError, match="seed was 1 and is 2"):
         run(noisy, seed=2)
-    with pytest.raises(PlanError, match=r"agent.name was .*noisy.* and is .*SyntheticAgent"):
-        run(SyntheticAgent(), seed=1)
+    with pytest.raises(PlanError, match=r"agent.name was .*noisy.* and is .*ScriptedAgent"):
+        run(ScriptedAgent({}), seed=1)
     with pytest.raises(PlanError, match=r'agent.spec.use was not given and is "mine"'):
         run(noisy, seed=1, agent_spec={"use": "mine"})
 
@@ -536,6 +694,39 @@ def test_a_caption_beside_frames_needs_an_agent_that_captions(tmp_path, media):
         lambda r: "A", tmp_path / "run", media, evidence=captioned, conditions=["self"]
     )
     assert status.done == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", r"0\.png' is empty"), (b"not a picture", r"0\.png' is no JPEG, PNG or WebP picture")],
+)
+def test_a_frame_that_is_no_picture_is_named_before_anything_is_run(
+    tmp_path, media, content, message
+):
+    (media / "0.png").write_bytes(content)
+    with pytest.raises(InputError, match=f"question 'q1', evidence 'clip': .*{message}"):
+        run_pictured(lambda r: pytest.fail("called"), tmp_path / "run", media)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("failure", [ConnectionError("no GPU"), SystemExit(0)])
+def test_an_operator_that_fails_is_not_the_agents_failure(tmp_path, media, failure):
+    class Broken(Blank):
+        def __call__(self, pixels, *, seed):
+            raise failure
+
+    with pytest.raises(
+        InputError, match=r"question 'q1', evidence 'clip', condition destroy: its frames cannot"
+    ) as caught:
+        run_replays(lambda r: "A", [question(evidence=PICTURED)], k=1, store=tmp_path / "run",
+                    seed=1, media=media, operator=Broken(), encoder=Encoder("png"))  # fmt: skip
+    assert type(failure).__name__ in str(caught.value)
+
+
+def test_a_crop_of_0_is_one_plan_however_it_is_written(tmp_path, media):
+    agent = Captioner()
+    run_pictured(agent, tmp_path / "run", media, crop=0)
+    assert run_pictured(agent, tmp_path / "run", media, crop=0.0).done == 6
 
 
 def test_a_missing_frame_is_named_before_anything_is_run(tmp_path, media):

@@ -1,7 +1,9 @@
 """Trajectories files: what is read comes back, and what is wrong is named by file and line."""
 
+import functools
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,6 +95,8 @@ def test_hash_tells_the_order_of_options_apart():
 
 BAD = [
     ({"question_id": None}, "question_id is missing"),
+    ({"evidence": [{"video": "a.mp4", "times": [10**400]}]}, r"times=1000.* must be a finite"),
+    ({"evidence": [{"text": "a", "start": -(10**400)}]}, r"start=-1000.* must be a finite"),
     ({"answer": None}, "answer is missing"),
     ({"question_id": 601}, "question_id=601 must be a string, in quotes"),
     ({"question_id": " "}, "question_id=' ' must not be empty"),
@@ -148,6 +152,43 @@ def test_blank_lines_and_a_byte_order_mark(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\n\n  \n")
     assert len(read_trajectories(path)) == 1
+
+
+FROM_PYTHON = [
+    ({"frozen": object()}, "frozen cannot be stored as JSON .*object is unsupported"),
+    ({"frozen": {"p": np.float64(0.5)}}, "frozen cannot be stored as JSON"),
+    ({"frozen": {"p": 10**5000}}, "frozen cannot be stored as JSON"),
+    (
+        {"frozen": functools.reduce(lambda inner, _: [inner], range(9999), 1)},
+        "frozen cannot be stored",
+    ),
+    ({"question": "cut \ud83d"}, "question cannot be stored as JSON .*surrogates"),
+    ({"answer": np.str_("A")}, "answer cannot be stored as JSON"),
+    ({"evidence": [{"text": "x"}]}, "it must hold EvidenceItem objects"),
+    ({"evidence": "x"}, "evidence='x' must be a list of EvidenceItem"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), FROM_PYTHON)
+def test_what_a_store_could_not_hold_is_refused(change, message):
+    with pytest.raises(InputError, match=message) as caught:
+        Trajectory(**{"question_id": "q1", "answer": "A", **change})
+    assert "\n" not in str(caught.value)
+
+
+def test_frames_and_times_are_lists():
+    with pytest.raises(InputError, match=r"frames='a\.jpg' must be a list"):
+        EvidenceItem(id="0", frames="a.jpg")
+    with pytest.raises(InputError, match=r"times=3 must be a list"):
+        EvidenceItem(id="0", video="a.mp4", times=3)
+    one, other = (EvidenceItem(id="0", video="a", times=times) for times in ([1.0], (1.0,)))
+    assert one == other
+
+
+def test_too_deep_a_line_is_one_error(tmp_path):
+    (tmp_path / "t.jsonl").write_text("[" * 100_000)
+    with pytest.raises(RecordError, match=r"t\.jsonl:1: not a JSON object"):
+        read_trajectories(tmp_path / "t.jsonl")
 
 
 def test_nothing_to_read(tmp_path):

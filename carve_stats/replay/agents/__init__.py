@@ -1,6 +1,7 @@
 """Agents, one a file: real, synthetic and scripted ones side by side.
 
 A file ``agents/<name>.py`` with a function ``build(**options)`` is all that a new one takes.
+Options that are paths, which in a configuration are relative to its file, stand in its ``PATHS``.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from carve_stats.errors import InputError, unknown_name
 from carve_stats.replay.protocols import Agent
 
-__all__ = ["agent_names", "load_agent"]
+__all__ = ["agent_names", "load_agent", "resolve_options"]
 
 
 def agent_names() -> tuple[str, ...]:
@@ -22,7 +25,7 @@ def agent_names() -> tuple[str, ...]:
     return tuple(sorted(name for name in names if name != "python"))
 
 
-def load_agent(spec: str, **options: Any) -> Agent:
+def load_agent(spec: str, /, **options: Any) -> Agent:
     """Make the agent that a specification names.
 
     Parameters
@@ -68,3 +71,29 @@ def load_agent(spec: str, **options: Any) -> Agent:
             raise InputError(f"agent {spec!r} has no option {option!r}: its options are {names}")
     agent: Agent = build(**options)
     return agent
+
+
+def resolve_options(spec: str, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """An agent's options, with those that are paths taken relative to a folder.
+
+    Parameters
+    ----------
+    spec : str
+        As for `load_agent`. A callable of the user's own gets its options as they are.
+    options : mapping
+        The agent's own settings.
+    folder : Path
+        The folder of the configuration.
+
+    Returns
+    -------
+    dict
+        For `load_agent`.
+    """
+    paths = ()
+    if spec in agent_names():
+        paths = getattr(importlib.import_module(f"{__name__}.{spec}"), "PATHS", ())
+    return {
+        name: str(folder / value) if name in paths and isinstance(value, str) else value
+        for name, value in options.items()
+    }

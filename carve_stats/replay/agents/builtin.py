@@ -29,6 +29,8 @@ from carve_stats.replay.protocols import ReplayReply, ReplayRequest
 
 __all__ = ["BuiltinAgent", "Sight", "build"]
 
+PATHS = ("cache",)
+
 _EVIDENCE_GAIN = 12.0
 _PRIOR_GAIN = 4.0
 _LONGEST_TEXT = 160

@@ -14,7 +14,7 @@ from carve_stats.replay.protocols import Agent
 __all__ = ["load_callable"]
 
 
-def load_callable(target: str, **options: Any) -> Agent:
+def load_callable(target: str, /, **options: Any) -> Agent:
     """Import an agent; modules of the current directory are found, as with ``python -m``.
 
     Parameters
@@ -50,7 +50,9 @@ def load_callable(target: str, **options: Any) -> Agent:
         sys.path.insert(0, here)
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a script that ends in sys.exit() is no agent
         raise InputError(
             f"agent {spec!r}: cannot import {module_name!r}: {one_line(error)}"
         ) from error
@@ -64,9 +66,12 @@ def load_callable(target: str, **options: Any) -> Agent:
             raise InputError(f"agent {spec!r} takes no options: it cannot be called")
         try:
             found = found(**options)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise InputError(
-                f"agent {spec!r} cannot be made with the options {options!r}: {one_line(error)};"
+                f"agent {spec!r} cannot be made with the options {options!r}:"
+                f" {one_line(error)};"
                 " with options, it is called with them once to make the agent"
             ) from error
     if not callable(found):

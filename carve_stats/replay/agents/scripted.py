@@ -15,6 +15,8 @@ from carve_stats.replay.protocols import ReplayReply, ReplayRequest
 
 __all__ = ["ScriptedAgent", "build", "read_script"]
 
+PATHS = ("script",)
+
 Key = tuple[str, str, int] | tuple[str, str, int, int]
 
 
@@ -83,8 +85,9 @@ def read_script(path: str | os.PathLike[str]) -> dict[Key, str]:
     """
     try:
         lines = Path(path).read_bytes().splitlines()
-    except OSError as error:
-        raise InputError(f"script={str(path)!r} cannot be read: {error.strerror}") from None
+    except (OSError, TypeError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise InputError(f"script={str(path)!r} cannot be read: {said}") from None
     replies: dict[Key, str] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -118,7 +121,8 @@ def build(*, script: str | None = None, replies: Mapping[Key, str] | None = None
         raise InputError("agent 'scripted' needs the option script, or replies, and not both")
     if script is not None:
         replies = read_script(script)
-    assert replies is not None
+    if not isinstance(replies, Mapping) or any(not isinstance(key, tuple) for key in replies):
+        raise InputError(f"replies={replies!r:.40} must map (question id, condition, …) to texts")
     return ScriptedAgent(replies)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,29 @@ class SyntheticAgent:
             return answer
         others = [label for label in request.options if label != answer]
         return others[min(int(u / p * len(others)), len(others) - 1)]
+
+    def check_trajectories(
+        self, trajectories: Sequence[Trajectory], conditions: Sequence[str], /
+    ) -> None:
+        """Refuse a trajectory that does not hold what the agent answers from."""
+        for trajectory in trajectories:
+            place = f"question {trajectory.question_id!r}: frozen"
+            frozen = trajectory.frozen
+            if not isinstance(frozen, Mapping):
+                raise InputError(
+                    f"{place}={frozen!r:.40} must hold answer, p_sham and so on, as"
+                    " synthetic_trajectories makes them: the synthetic agent needs them"
+                )
+            answer = frozen.get("answer")
+            if answer not in list(trajectory.options):
+                raise InputError(f"{place} answer={answer!r:.40} must be one of the option labels")
+            for condition in conditions:
+                p = frozen.get(f"p_{condition}")
+                if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
+                    raise InputError(
+                        f"{place} p_{condition}={p!r:.40} must be a number in [0, 1]: the"
+                        " synthetic agent needs it"
+                    )
 
     def fingerprint(self) -> dict[str, Any]:
         """Its name; the probabilities are in the trajectories."""

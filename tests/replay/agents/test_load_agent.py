@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from carve_stats.errors import InputError
-from carve_stats.replay.agents import agent_names, load_agent
+from carve_stats.replay.agents import agent_names, load_agent, resolve_options
 
 MODULE = """
 def answer(request):
@@ -24,6 +24,12 @@ def make(*, letter):
         raise ValueError("no\\nsuch letter")
     return lambda request: letter
 
+def leave(**options):
+    raise SystemExit(0)
+
+def take(*, spec, target):
+    return lambda request: spec + target
+
 number = 3
 """
 
@@ -32,11 +38,12 @@ number = 3
 def here(tmp_path, monkeypatch):
     """A folder with a module, as the current directory and not on the path."""
     (tmp_path / "my_agent_module.py").write_text(MODULE)
+    (tmp_path / "leaving_agent_module.py").write_text("import sys; sys.exit(0)")
     (tmp_path / "broken_agent_module.py").write_text("import no_such_package_at_all")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
     yield tmp_path
-    for name in ("my_agent_module", "broken_agent_module"):
+    for name in ("my_agent_module", "broken_agent_module", "leaving_agent_module"):
         sys.modules.pop(name, None)
 
 
@@ -54,7 +61,30 @@ def test_a_function_with_options_makes_the_agent(here):
     assert load_agent("python:my_agent_module:make", letter="C")(None) == "C"
 
 
+def test_options_may_have_any_name(here):
+    agent = load_agent("python:my_agent_module:take", spec="A", target="B")
+    assert agent(None) == "AB"
+
+
+def test_only_paths_of_agents_of_our_own_are_taken_relative_to_a_folder(tmp_path):
+    options = {"script": "s.jsonl", "replies": None}
+    assert resolve_options("scripted", options, tmp_path) == {
+        "script": str(tmp_path / "s.jsonl"), "replies": None,
+    }  # fmt: skip
+    assert resolve_options("scripted", {"script": "/s.jsonl"}, tmp_path) == {"script": "/s.jsonl"}
+    assert resolve_options("python:mine:make", options, tmp_path) == options
+    assert resolve_options("no such agent", options, tmp_path) == options
+
+
 BAD = [
+    ("python:leaving_agent_module:x", {}, "cannot import 'leaving_agent_module': SystemExit: 0"),
+    ("python:my_agent_module:leave", {"a": 1}, "cannot be made .*SystemExit: 0"),
+    ("synthetic", {"spec": 1, "target": 2}, "agent 'synthetic' has no option 'spec'"),
+    ("python:my_agent_module:Agent", {"target": 1}, "unexpected keyword argument 'target'"),
+    ("scripted", {"script": 3}, "script='3' cannot be read"),
+    ("scripted", {"script": "a\0b"}, "script='a.*cannot be read: embedded null byte"),
+    ("scripted", {"replies": {"q1": "A"}}, "replies={'q1': 'A'} must map"),
+    ("scripted", {"replies": "A"}, "replies='A' must map"),
     ("python:my_agent_modul:answer", {}, "cannot import 'my_agent_modul': ModuleNotFoundError"),
     ("python:broken_agent_module:x", {}, "No module named 'no_such_package_at_all'"),
     ("python:my_agent_module:anwser", {}, "unknown name 'anwser'.*did you mean 'answer'"),
