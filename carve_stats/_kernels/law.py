@@ -57,6 +57,31 @@ def score_cdf(
 
 
 @kernel
+def _exactly(a: _Floats, k_a: int, b: _Floats, k_b: int, numerator: int) -> float:
+    """P(Y·k_a − X·k_b = numerator)."""
+    total = 0.0
+    for x in range(k_a + 1):
+        y, rest = divmod(numerator + x * k_b, k_a)
+        if rest == 0 and 0 <= y <= k_b:
+            total += a[x] * b[y]
+    return min(total, 1.0)
+
+
+@kernel
+def score_point(
+    p_sham: _Floats, p_destroy: _Floats, k_sham: int, k_destroy: int, numerator: int, out: _Floats
+) -> None:
+    """P(y·k_sham − x·k_destroy = numerator), a question a row."""
+    a, b = np.empty(k_sham + 1), np.empty(k_destroy + 1)
+    known_a, known_b = constants(k_sham), constants(k_destroy)
+    scale = np.empty(max(k_sham, k_destroy) + 1, np.int64)
+    for n in range(out.size):
+        binomial(k_sham, p_sham[n], known_a, scale, a)
+        binomial(k_destroy, p_destroy[n], known_b, scale, b)
+        out[n] = _exactly(a, k_sham, b, k_destroy, numerator)
+
+
+@kernel
 def tie(p_sham: _Floats, p_destroy: _Floats, k_sham: int, k_destroy: int, out: _Floats) -> None:
     """P(score = 0), a question a row."""
     if k_sham == k_destroy:

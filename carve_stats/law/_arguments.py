@@ -38,12 +38,14 @@ def probability(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def whole_number(name: str, value: ArrayLike, *, least: int = 1) -> NDArray[np.int64]:
-    """A read-only copy as int64; InputError for fractions, NaN and less than `least`."""
+def whole_number(
+    name: str, value: ArrayLike, *, least: int = 1, most: int = _LARGEST
+) -> NDArray[np.int64]:
+    """A read-only copy as int64; InputError for fractions, NaN and what is out of range."""
     rule = f"a whole number of at least {least}"
     array = numbers(name, value, rule)
     _refuse(name, array, ~((array >= least) & (array == np.floor(array))), rule)
-    _refuse(name, array, array > _LARGEST, f"a whole number of at most {_LARGEST}")
+    _refuse(name, array, array > most, f"a whole number of at most {most}")
     whole = array.astype(np.int64)
     whole.flags.writeable = False
     return whole

@@ -16,6 +16,7 @@ from carve_stats.errors import InputError
 from carve_stats.law._arguments import Rational, generator, probability, replay_budget
 from carve_stats.law._budgets import compute, flat, shaped
 from carve_stats.law._lattice import numerators, threshold
+from carve_stats.law.score_rule import ScoreRule
 
 __all__ = ["FiniteReplayLaw", "SignShares"]
 
@@ -199,6 +200,46 @@ class FiniteReplayLaw:
         def kernel(p_sham: Any, p_destroy: Any, k_sham: int, k_destroy: int, out: Any) -> None:
             largest = threshold(theta, k_sham * k_destroy)
             kernels.score_cdf(p_sham, p_destroy, k_sham, k_destroy, largest, out)
+
+        return self._compute(kernel, 1)[0]
+
+    def probability(self, rule: ScoreRule) -> Any:
+        """P(the rule selects the score).
+
+        Parameters
+        ----------
+        rule : ScoreRule
+            A comparison of the score with a rational, such as
+            ``ScoreRule.parse("score <= 0")``.
+
+        Returns
+        -------
+        float or ndarray
+            A float for one question, else an array of the law's shape.
+
+        Notes
+        -----
+        Each probability is a sum of its own terms, never 1 less another one, so that small
+        ones keep their relative accuracy in both tails.
+
+        Examples
+        --------
+        >>> law = FiniteReplayLaw(.25, .375, k=3)
+        >>> law.probability(ScoreRule.parse("score > 0")) == 7533 / 16384
+        True
+        """
+
+        def kernel(p_sham: Any, p_destroy: Any, k_sham: int, k_destroy: int, out: Any) -> None:
+            denominator = k_sham * k_destroy
+            lowest, highest = rule.ends(denominator)
+            if lowest > highest:
+                out[:] = 0.0
+            elif lowest == -denominator:
+                kernels.score_cdf(p_sham, p_destroy, k_sham, k_destroy, highest, out)
+            elif highest == denominator:  # the lower tail of the arms exchanged
+                kernels.score_cdf(p_destroy, p_sham, k_destroy, k_sham, -lowest, out)
+            else:
+                kernels.score_point(p_sham, p_destroy, k_sham, k_destroy, lowest, out)
 
         return self._compute(kernel, 1)[0]
 
