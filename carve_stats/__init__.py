@@ -18,6 +18,7 @@ _HOME = {
     "ReplayCounts": "counts",
     "ReplayReply": "replay.protocols",
     "ReplayRequest": "replay.protocols",
+    "ScoreRule": "law.score_rule",
     "SignShares": "law.finite_replay",
     "Trajectory": "replay.trajectories",
     "flip_rates": "inference.rates",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from carve_stats.inference.tie_excess import tie_excess as tie_excess
     from carve_stats.law.finite_replay import FiniteReplayLaw as FiniteReplayLaw
     from carve_stats.law.finite_replay import SignShares as SignShares
+    from carve_stats.law.score_rule import ScoreRule as ScoreRule
     from carve_stats.logs.reader import read_replays as read_replays
     from carve_stats.population.mixing import Population as Population
     from carve_stats.replay.loop import run_replays as run_replays
