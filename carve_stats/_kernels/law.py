@@ -19,6 +19,16 @@ _Floats = NDArray[np.float64]
 
 
 @kernel
+def _room(
+    k_sham: int, k_destroy: int
+) -> tuple[_Floats, _Floats, _Floats, _Floats, NDArray[np.int64]]:
+    """Room for both binomial laws, the `constants` of both k, and scratch."""
+    a, b = np.empty(k_sham + 1), np.empty(k_destroy + 1)
+    scale = np.empty(max(k_sham, k_destroy) + 1, np.int64)
+    return a, b, constants(k_sham), constants(k_destroy), scale
+
+
+@kernel
 def _at_most(a: _Floats, k_a: int, b: _Floats, k_b: int, threshold: int) -> float:
     """P(Y·k_a − X·k_b <= threshold) for X with probabilities a and Y with b."""
     if threshold >= k_a * k_b:
@@ -33,23 +43,11 @@ def _at_most(a: _Floats, k_a: int, b: _Floats, k_b: int, threshold: int) -> floa
 
 
 @kernel
-def _tied(a: _Floats, k_a: int, b: _Floats, k_b: int) -> float:
-    """P(Y·k_a = X·k_b): gcd + 1 terms."""
-    common = math.gcd(k_a, k_b)
-    total = 0.0
-    for i in range(common + 1):
-        total += a[i * (k_a // common)] * b[i * (k_b // common)]
-    return min(total, 1.0)
-
-
-@kernel
 def score_cdf(
     p_sham: _Floats, p_destroy: _Floats, k_sham: int, k_destroy: int, threshold: int, out: _Floats
 ) -> None:
     """P(y·k_sham − x·k_destroy <= threshold), a question a row."""
-    a, b = np.empty(k_sham + 1), np.empty(k_destroy + 1)
-    known_a, known_b = constants(k_sham), constants(k_destroy)
-    scale = np.empty(max(k_sham, k_destroy) + 1, np.int64)
+    a, b, known_a, known_b, scale = _room(k_sham, k_destroy)
     for n in range(out.size):
         binomial(k_sham, p_sham[n], known_a, scale, a)
         binomial(k_destroy, p_destroy[n], known_b, scale, b)
@@ -57,13 +55,32 @@ def score_cdf(
 
 
 @kernel
-def _exactly(a: _Floats, k_a: int, b: _Floats, k_b: int, numerator: int) -> float:
-    """P(Y·k_a − X·k_b = numerator)."""
+def _outcomes_at(k_a: int, k_b: int, numerator: int) -> tuple[int, int, int, int]:
+    """First x and y with y·k_a − x·k_b = numerator, and the steps to the next; x > k_a if none."""
+    common = math.gcd(k_a, k_b)
+    x_step, y_step = k_a // common, k_b // common
+    x = 0
+    while x < x_step and (numerator + x * k_b) % k_a != 0:
+        x += 1
+    if x == x_step:
+        return k_a + 1, 0, x_step, y_step
+    y = (numerator + x * k_b) // k_a
+    while y < 0:
+        x += x_step
+        y += y_step
+    return x, y, x_step, y_step
+
+
+@kernel
+def _sum_outcomes(
+    a: _Floats, k_a: int, b: _Floats, k_b: int, x: int, y: int, x_step: int, y_step: int
+) -> float:
+    """Probability of the outcomes of one score, from `_outcomes_at`; for a tie gcd + 1 terms."""
     total = 0.0
-    for x in range(k_a + 1):
-        y, rest = divmod(numerator + x * k_b, k_a)
-        if rest == 0 and 0 <= y <= k_b:
-            total += a[x] * b[y]
+    while x <= k_a and y <= k_b:
+        total += a[x] * b[y]
+        x += x_step
+        y += y_step
     return min(total, 1.0)
 
 
@@ -72,13 +89,12 @@ def score_point(
     p_sham: _Floats, p_destroy: _Floats, k_sham: int, k_destroy: int, numerator: int, out: _Floats
 ) -> None:
     """P(y·k_sham − x·k_destroy = numerator), a question a row."""
-    a, b = np.empty(k_sham + 1), np.empty(k_destroy + 1)
-    known_a, known_b = constants(k_sham), constants(k_destroy)
-    scale = np.empty(max(k_sham, k_destroy) + 1, np.int64)
+    a, b, known_a, known_b, scale = _room(k_sham, k_destroy)
+    x, y, x_step, y_step = _outcomes_at(k_sham, k_destroy, numerator)
     for n in range(out.size):
         binomial(k_sham, p_sham[n], known_a, scale, a)
         binomial(k_destroy, p_destroy[n], known_b, scale, b)
-        out[n] = _exactly(a, k_sham, b, k_destroy, numerator)
+        out[n] = _sum_outcomes(a, k_sham, b, k_destroy, x, y, x_step, y_step)
 
 
 @kernel
@@ -86,14 +102,8 @@ def tie(p_sham: _Floats, p_destroy: _Floats, k_sham: int, k_destroy: int, out: _
     """P(score = 0), a question a row."""
     if k_sham == k_destroy:
         equal_tie(p_sham, p_destroy, k_sham, out)
-        return
-    a, b = np.empty(k_sham + 1), np.empty(k_destroy + 1)
-    known_a, known_b = constants(k_sham), constants(k_destroy)
-    scale = np.empty(max(k_sham, k_destroy) + 1, np.int64)
-    for n in range(out.size):
-        binomial(k_sham, p_sham[n], known_a, scale, a)
-        binomial(k_destroy, p_destroy[n], known_b, scale, b)
-        out[n] = _tied(a, k_sham, b, k_destroy)
+    else:
+        score_point(p_sham, p_destroy, k_sham, k_destroy, 0, out)
 
 
 @kernel
@@ -107,9 +117,8 @@ def signs(
     positive: _Floats,
 ) -> None:
     """P(score < 0), P(score = 0) and P(score > 0), a question a row."""
-    a, b = np.empty(k_sham + 1), np.empty(k_destroy + 1)
-    known_a, known_b = constants(k_sham), constants(k_destroy)
-    scale = np.empty(max(k_sham, k_destroy) + 1, np.int64)
+    a, b, known_a, known_b, scale = _room(k_sham, k_destroy)
+    x, y, x_step, y_step = _outcomes_at(k_sham, k_destroy, 0)
     for n in range(zero.size):
         binomial(k_sham, p_sham[n], known_a, scale, a)
         binomial(k_destroy, p_destroy[n], known_b, scale, b)
@@ -125,7 +134,7 @@ def signs(
         else:
             negative[n] = _at_most(a, k_sham, b, k_destroy, -1)
             positive[n] = _at_most(b, k_destroy, a, k_sham, -1)
-            zero[n] = _tied(a, k_sham, b, k_destroy)
+            zero[n] = _sum_outcomes(a, k_sham, b, k_destroy, x, y, x_step, y_step)
     if k_sham == k_destroy:
         equal_tie(p_sham, p_destroy, k_sham, zero)
 
@@ -171,11 +180,9 @@ def signs_gradient(
     positive_destroy: _Floats,
 ) -> None:
     """Derivatives of the three signs by p_sham, then by p_destroy, a question a row."""
-    a, b = np.empty(k_sham + 1), np.empty(k_destroy + 1)
-    known_a, known_b = constants(k_sham), constants(k_destroy)
+    a, b, known_a, known_b, scale = _room(k_sham, k_destroy)
     known_fewer_a, known_fewer_b = constants(k_sham - 1), constants(k_destroy - 1)
     fewer = np.empty(max(k_sham, k_destroy))
-    scale = np.empty(max(k_sham, k_destroy) + 1, np.int64)
     for n in range(zero_sham.size):
         binomial(k_sham, p_sham[n], known_a, scale, a)
         binomial(k_destroy, p_destroy[n], known_b, scale, b)

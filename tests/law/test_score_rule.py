@@ -127,3 +127,17 @@ def test_probabilities_of_the_signs_and_of_mixed_budgets():
         np.testing.assert_allclose(law.probability(ScoreRule.parse(text)), share, rtol=1e-13)
     assert (law.probability(ScoreRule.parse("score > 1")) == 0).all()
     assert (law.probability(ScoreRule.parse("score >= -1")) == 1).all()
+
+
+def test_a_number_between_the_points_of_the_lattice_has_no_probability():
+    law = FiniteReplayLaw(0.3, 0.6, k_sham=2, k_destroy=2)
+    assert law.probability(ScoreRule.parse("score = 1/4")) == 0.0
+    assert law.probability(ScoreRule.parse("score = 1/2")) > 0.0
+
+
+@pytest.mark.parametrize("budget", [(1, 1), (2, 2), (3, 5), (4, 6), (10, 9)])
+def test_every_point_of_the_lattice_has_its_probability(budget):
+    law = FiniteReplayLaw(0.3, 0.6, k_sham=budget[0], k_destroy=budget[1])
+    points, denominator = law.lattice()
+    single = [law.probability(ScoreRule("=", Fraction(int(n), denominator))) for n in points]
+    np.testing.assert_allclose(single, law.pmf(), rtol=1e-13)
