@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from carve_stats import _display
+from carve_stats.counts import UNKNOWN_CLUSTERS
 from carve_stats.errors import InputError, unknown_name
 from carve_stats.law._arguments import generator, one_number, one_whole_number
 
 __all__ = [
-    "UNKNOWN_CLUSTERS",
     "Estimate",
     "IntervalMethod",
     "bootstrap",
@@ -37,10 +37,6 @@ __all__ = [
 ]
 
 NO_QUESTIONS = "not estimable: no question has what the estimate needs"
-UNKNOWN_CLUSTERS = (
-    "no intervals: which questions share a video is not known; name the videos with --videos FILE"
-    " or --video-pattern (in Python: videos=, video_pattern= or cluster=)"
-)
 ONE_CLUSTER = (
     "no intervals: all questions belong to one cluster (video), and the spread between clusters"
     " cannot be estimated from one"

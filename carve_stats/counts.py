@@ -15,7 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from carve_stats.errors import InputError
 
-__all__ = ["CONDITIONS", "Ledger", "ReplayCounts", "check_counts"]
+__all__ = ["CONDITIONS", "UNKNOWN_CLUSTERS", "Ledger", "ReplayCounts", "check_counts"]
+
+UNKNOWN_CLUSTERS = (
+    "no intervals: which questions share a video is not known; name the videos with --videos FILE"
+    " or --video-pattern (in Python: videos=, video_pattern= or cluster=)"
+)
+"""What a result says where `ReplayCounts.cluster` is None."""
 
 CONDITIONS = ("self", "sham", "destroy")
 

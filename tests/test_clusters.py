@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from carve_stats import clusters
 from carve_stats._kernels.resampling import count_draws
+from carve_stats.counts import UNKNOWN_CLUSTERS
 from carve_stats.errors import InputError
 
 questions = st.lists(
@@ -50,7 +51,7 @@ def test_t_interval_of_single_questions_is_students(rng):
     ("influence", "codes", "reason"),
     [
         ([], [], clusters.NO_QUESTIONS),
-        ([0.5, -0.5], None, clusters.UNKNOWN_CLUSTERS),
+        ([0.5, -0.5], None, UNKNOWN_CLUSTERS),
         ([0.5, -0.5], [4, 4], clusters.ONE_CLUSTER),
         ([0.0, 0.0, 0.0], [0, 1, 2], clusters.NO_SPREAD),
         ([0.5, -0.5, 0.5, -0.5], [0, 0, 1, 1], clusters.NO_SPREAD),
@@ -66,7 +67,7 @@ def test_what_is_not_estimable_is_none_with_a_reason(influence, codes, reason):
 
 
 def test_unknown_clusters_are_told_how_to_be_named():
-    assert "--videos" in clusters.UNKNOWN_CLUSTERS
+    assert "--videos" in UNKNOWN_CLUSTERS
 
 
 def test_cluster_sums_skip_codes_without_questions():

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from carve_stats.clusters import UNKNOWN_CLUSTERS
-from carve_stats.counts import CONDITIONS, Ledger, ReplayCounts
+from carve_stats.counts import CONDITIONS, UNKNOWN_CLUSTERS, Ledger, ReplayCounts
 from carve_stats.errors import InputError, RecordError, unknown_name
 from carve_stats.logs.scan import Scan, literal
 from carve_stats.logs.videos import assign_videos

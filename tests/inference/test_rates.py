@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from carve_stats import clusters
-from carve_stats.counts import ReplayCounts
+from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.inference.rates import flip_rates, mean_score
 
@@ -123,7 +123,7 @@ def test_without_clusters_there_are_estimates_and_no_intervals():
         assert (figure.se, figure.low, figure.high) == (None, None, None)
     assert score.p_value is None
     assert rates.sham.clusters is None
-    assert rates.notes[0] == score.notes[0] == clusters.UNKNOWN_CLUSTERS
+    assert rates.notes[0] == score.notes[0] == UNKNOWN_CLUSTERS
     assert score.lowest is not None
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carve_stats import clusters
-from carve_stats.counts import Ledger, ReplayCounts
+from carve_stats.counts import UNKNOWN_CLUSTERS, Ledger, ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.inference.tie_excess import DESCRIPTOR, RATES_BY_T, tie_excess
 from carve_stats.law.finite_replay import FiniteReplayLaw
@@ -298,7 +298,7 @@ def test_row_order_changes_no_bit(rng):
 
 @pytest.mark.parametrize("interval", ["t", "bootstrap"])
 @pytest.mark.parametrize(
-    ("cluster", "reason"), [(None, clusters.UNKNOWN_CLUSTERS), (["v"] * 3, clusters.ONE_CLUSTER)]
+    ("cluster", "reason"), [(None, UNKNOWN_CLUSTERS), (["v"] * 3, clusters.ONE_CLUSTER)]
 )
 def test_without_two_clusters_there_are_estimates_and_no_intervals(interval, cluster, reason):
     rows = [(1, 3, 2, 3), (0, 3, 3, 3), (2, 3, 2, 3)]
