@@ -14,50 +14,47 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from carve_stats.replay.answer_phrases import (
-    ADDRESSED,
-    ANSWER_ENDS,
-    AT_FIRST,
     CLAUSE_FOLLOWS,
     CLOSE,
     CLOSE_MARK,
     CONCLUSIONS,
     CONTRAST,
     CUES,
-    DEED,
     DELIMITED,
     EITHER,
     FRAME,
     FRAME_END,
     HEDGED_AFTER,
     HESITATION,
-    HYPOTHETICAL,
     IF_AFTER,
-    INFERIOR,
     LABEL_END,
     LIST_JOINT,
     NEGATED_AFTER,
-    NEGATED_BEFORE,
     NO_ANSWER_KEY,
     NOT_IN_WORD,
     NOUN,
     NUMBERED_THINGS,
     OPEN,
     OPENING,
-    OTHERS,
     POINTED_AT,
     PREDICATE,
     PRONOUN,
-    QUESTIONED,
     SENTENCE_END,
     SENTENCES,
     SET_OFF,
     SEVERAL_FOLLOW,
     SPACE,
-    SPEAKER,
-    SUPPOSED_BEFORE,
     TAKEN_BACK,
     TAKEN_BACK_AT_ONCE,
-    TURN,
+)
+from carve_stats.replay.answer_stance import (
+    NEAR,
+    is_final,
+    is_inferior,
+    is_questioned,
+    is_supposed,
+    is_withdrawn,
+    sentence_before,
 )
 
 __all__ = [
@@ -67,13 +64,8 @@ __all__ = [
     "Grammar",
     "Named",
     "grammar_of",
-    "is_inferior",
-    "is_questioned",
     "normalize",
 ]
-
-_NEAR = 80  # how far back, in characters, a clause is read
-_FAR = 200  # and a sentence
 
 AMBIGUOUS = "ambiguous"
 OUT_OF_SET = "out_of_set"
@@ -196,7 +188,7 @@ class Grammar:
         if NEGATED_AFTER.match(text, first.end):
             return None
         own = self._spelled(text, _skip(text, first.end))
-        if not _is_final(text, first.end) and (own is None or own.label != first.label):
+        if not is_final(text, first.end) and (own is None or own.label != first.label):
             return None
         if first.odd:
             return first
@@ -215,7 +207,7 @@ class Grammar:
         other = self._spelled(text, joint.end()) if joint and joint["word"] else None
         if other is not None and other.label != spelled.label:
             return Named(AMBIGUOUS, True, other.end)
-        return spelled if _is_final(text, spelled.end) else None
+        return spelled if is_final(text, spelled.end) else None
 
     def declarations(self, text: str) -> Named | None:
         """The last option that the text declares to be the answer, and does not take back."""
@@ -237,8 +229,8 @@ class Grammar:
         for cue in reversed(list(CUES.finditer(text))):
             named = self.declared(text, cue.end())
             if named is not None and not (
-                _withdrawn(text, cue.start())
-                or _supposed(text, cue.start(), cue.end())
+                is_withdrawn(text, cue.start())
+                or is_supposed(text, cue.start(), cue.end())
                 or is_inferior(text, cue.start())
                 # "It is red, but the question is about the bus"
                 or (POINTED_AT.match(cue[0]) and CONTRAST.search(text, named.end))
@@ -251,7 +243,7 @@ class Grammar:
             if (
                 named is not None
                 and SENTENCE_END.match(text, named.end)
-                and not _supposed(text, cue.start(), cue.start())
+                and not is_supposed(text, cue.start(), cue.start())
                 and text[cue.end() : named.end] != "I"
             ):
                 yield cue.end(), named
@@ -260,12 +252,12 @@ class Grammar:
         for predicate in reversed(list(self._predicates.finditer(text))):
             start, end = predicate.start("label"), predicate.end()
             if (
-                _withdrawn(text, start)
-                or _supposed(text, start, start)
+                is_withdrawn(text, start)
+                or is_supposed(text, start, start)
                 or is_questioned(text, end)
                 or ("would" in predicate[0] and IF_AFTER.match(text, end))
                 or HEDGED_AFTER.match(text, end)
-                or NUMBERED_THINGS.search(text, max(0, start - _NEAR), start)
+                or NUMBERED_THINGS.search(text, max(0, start - NEAR), start)
             ):
                 continue
             label = self.labels.get(predicate["label"].casefold())
@@ -308,7 +300,7 @@ class Grammar:
                 and spelled is not None
                 and label in self.texts.get(_plain(_text_of(text, spelled, mention.end())), ())
                 and not self._denied(text, mention.start(), spelled.end)
-                and not _supposed(text, mention.start(), mention.start())
+                and not is_supposed(text, mention.start(), mention.start())
                 and not is_questioned(text, spelled.end)
             ):
                 found.add(label)
@@ -369,10 +361,10 @@ class Grammar:
             return None
         if not (own_line or (match["open"] and match["close"]) or not raw.islower()):
             return None
-        if NO_ANSWER_KEY.search(_sentence_before(text, match.start("open"))):
+        if NO_ANSWER_KEY.search(sentence_before(text, match.start("open"))):
             return None
         # After a comma a bare label may end a list of mentions: "not A, B".
-        if before.rstrip().endswith((",", "，")) or _withdrawn(text, match.start("open")):
+        if before.rstrip().endswith((",", "，")) or is_withdrawn(text, match.start("open")):
             return None
         label = self.labels.get(raw.casefold())
         return Named(label or OUT_OF_SET, label is None, len(text))
@@ -411,10 +403,14 @@ class Grammar:
                 continue
             several = self._joined(text, first)
             past = several.end
-            if not several.odd or NEGATED_AFTER.match(text, several.end) or _withdrawn(text, start):
+            if (
+                not several.odd
+                or NEGATED_AFTER.match(text, several.end)
+                or is_withdrawn(text, start)
+            ):
                 continue
             joint = text[first.end : several.end]
-            either = EITHER.search(text[max(0, start - _NEAR) : start])
+            either = EITHER.search(text[max(0, start - NEAR) : start])
             either = either or re.search(r"\bor\b|或|/", joint, re.I)
             if either or not (
                 text[:start].strip(" .!。*()") or text[several.end :].strip(" .!。*()")
@@ -490,15 +486,15 @@ class Grammar:
                 named = Named(named.label, named.odd, end)
 
     def _is_joined_before(self, text: str, start: int, label: str) -> bool:
-        for mention in self._mentions.finditer(text, max(0, start - _NEAR), start):
+        for mention in self._mentions.finditer(text, max(0, start - NEAR), start):
             joint = LIST_JOINT.fullmatch(text, mention.end(), start)
             other = self.labels.get(mention["label"].casefold())
             if joint and (joint["mark"] or joint["word"]) and other not in (None, label):
-                return not _withdrawn(text, mention.start())
+                return not is_withdrawn(text, mention.start())
         return False
 
     def _denied(self, text: str, start: int, end: int) -> bool:
-        return _withdrawn(text, start) or bool(NEGATED_AFTER.match(text, end))
+        return is_withdrawn(text, start) or bool(NEGATED_AFTER.match(text, end))
 
 
 @lru_cache(maxsize=4096)
@@ -518,47 +514,6 @@ def normalize(text: str) -> str:
 
 _UNSEEN = re.compile(r"[\u200b-\u200d\u2060\ufeff]|\\[()]")  # and TeX's \( \)
 _FONTS = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mathsf|mathit)\s?\{([^{}]{0,80})\}")
-
-
-def is_questioned(text: str, end: int) -> bool:
-    """Whether the sentence that goes on at `end` is a question."""
-    return QUESTIONED.match(text, end) is not None
-
-
-def is_inferior(text: str, start: int) -> bool:
-    """Whether what begins at `start` is the wrong, an earlier or the second-best answer."""
-    return INFERIOR.search(_sentence_before(text, start)) is not None
-
-
-def _is_final(text: str, end: int) -> bool:
-    return bool(
-        (ANSWER_ENDS.match(text, end) or text[end - 1] in ")]")
-        and not HEDGED_AFTER.match(text, end)
-        and not is_questioned(text, end)
-    )
-
-
-def _sentence_before(text: str, start: int) -> str:
-    return re.split(r"[.;!?\n。；！？]", text[max(0, start - _FAR) : start])[-1]
-
-
-def _supposed(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is supposed only, someone else's, or a first impression."""
-    clause = TURN.split(_sentence_before(text, start))[-1]
-    if DEED.match(text, start, end) and clause.strip(" ,:*_\"'"):
-        by_another = not (SPEAKER.search(clause) or ADDRESSED.search(clause))
-        if by_another and clause.isascii():
-            return True
-    return bool(
-        HYPOTHETICAL.search(clause)
-        or AT_FIRST.search(clause)
-        or OTHERS.search(SPEAKER.split(clause + text[start:end])[-1])
-    )
-
-
-def _withdrawn(text: str, start: int) -> bool:
-    before = re.split(r"[.;!?\n。；！？,，]", text[max(0, start - _NEAR) : start])[-1]
-    return bool(NEGATED_BEFORE.search(before) or SUPPOSED_BEFORE.search(before))
 
 
 def _strip_marks(text: str) -> str:

@@ -20,10 +20,10 @@ from carve_stats.replay.answer_grammar import (
     Grammar,
     Named,
     grammar_of,
-    is_inferior,
     normalize,
 )
 from carve_stats.replay.answer_phrases import AS_AN_EXAMPLE, NEGATED_AFTER, SENTENCES
+from carve_stats.replay.answer_stance import is_inferior
 
 __all__ = ["PARSER_VERSION", "TRANSPORT_MARK", "ParsedAnswer", "parse_answer", "parse_open_answer"]
 
