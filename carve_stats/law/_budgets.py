@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["compute", "flat", "shaped"]
+__all__ = ["budget_groups", "compute", "flat", "shaped"]
 
 
 def flat(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -19,6 +19,17 @@ def flat(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 def shaped(values: NDArray[Any], shape: tuple[int, ...]) -> Any:
     """The values in that shape; a Python float where it is ()."""
     return values.reshape(shape) if shape else float(values.reshape(()))
+
+
+def budget_groups(
+    k_sham: NDArray[np.int64], k_destroy: NDArray[np.int64]
+) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
+    """Each pair of budgets with the rows that have it; 1-D arrays of one length."""
+    order = np.lexsort((k_destroy, k_sham))
+    changes = (np.diff(k_sham[order]) != 0) | (np.diff(k_destroy[order]) != 0)
+    for rows in np.split(order, np.flatnonzero(changes) + 1):
+        if rows.size:
+            yield int(k_sham[rows[0]]), int(k_destroy[rows[0]]), rows
 
 
 def compute(
@@ -36,14 +47,11 @@ def compute(
     if k_sham.ndim == k_destroy.ndim == 0:
         kernel(p_sham, p_destroy, int(k_sham), int(k_destroy), *out)
     else:
-        k_sham, k_destroy = flat(k_sham, shape), flat(k_destroy, shape)
-        order = np.lexsort((k_destroy, k_sham))
-        changes = (np.diff(k_sham[order]) != 0) | (np.diff(k_destroy[order]) != 0)
-        for rows in np.split(order, np.flatnonzero(changes) + 1):
-            if rows.size:
-                part = [np.empty(rows.size) for _ in range(outputs)]
-                budget = int(k_sham[rows[0]]), int(k_destroy[rows[0]])
-                kernel(p_sham[rows], p_destroy[rows], *budget, *part)
-                for whole, values in zip(out, part, strict=True):
-                    whole[rows] = values
+        for one_sham, one_destroy, rows in budget_groups(
+            flat(k_sham, shape), flat(k_destroy, shape)
+        ):
+            part = [np.empty(rows.size) for _ in range(outputs)]
+            kernel(p_sham[rows], p_destroy[rows], one_sham, one_destroy, *part)
+            for whole, values in zip(out, part, strict=True):
+                whole[rows] = values
     return tuple(shaped(values, shape) for values in out)
