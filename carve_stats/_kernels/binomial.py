@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats._kernels.jit import kernel
-from carve_stats._kernels.twofold import complement, product
+from carve_stats._kernels.twofold import complements, product
 
 # Up to here powers of p and q cannot underflow unless the result does, and lose under 1e-14.
 SMALL = 32
@@ -56,8 +56,9 @@ def constants(k: int) -> NDArray[np.float64]:
 
 
 @kernel
-def _small(k: int, p: float, choose: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    q = 1.0 - p
+def _small(
+    k: int, p: float, q: float, choose: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
     power = 1.0
     for j in range(k + 1):
         out[j] = choose[j] * power
@@ -103,11 +104,14 @@ def _walk(
 def scaled_binomial(
     k: int,
     p: float,
+    q: float,
     ratio: NDArray[np.float64],
     mantissa: NDArray[np.float64],
     scale: NDArray[np.int64],
 ) -> None:
     """b_k(j; p) = mantissa[j]·2**(-256·scale[j]) for j = 0 … k, from the `ratios` of k.
+
+    Of p and q = 1 − p the smaller is exact, and the other one is it rounded.
 
     Ratios lead from the mode to both ends and the sum, which is 1, sets the level: neither
     powers nor gamma functions are needed. The rounding of the odds, which would grow with
@@ -118,22 +122,22 @@ def scaled_binomial(
     if p == 0.0:
         mantissa[0] = 1.0
         return
-    if p == 1.0:
+    if q == 0.0:
         mantissa[k] = 1.0
         return
-    q, q_low = complement(p)
+    p_low, q_low = complements(p, q)
     mode = min(int((k + 1) * p), k)
     mantissa[mode] = 1.0
     total = 1.0
     if mode < k:
         odds = p / q
         high, low = product(odds, q)
-        error = ((p - high) - low - odds * q_low) / p
+        error = ((p - high) - low + p_low - odds * q_low) / p
         total += _walk(k, mode, True, odds, error, ratio, mantissa, scale)
     if mode > 0:
         odds = q / p
         high, low = product(odds, p)
-        error = ((q - high) - low + q_low) / q
+        error = ((q - high) - low + q_low - odds * p_low) / q
         total += _walk(k, mode, False, odds, error, ratio, mantissa, scale)
     for j in range(k + 1):
         mantissa[j] /= total
@@ -143,14 +147,15 @@ def scaled_binomial(
 def binomial(
     k: int,
     p: float,
+    q: float,
     known: NDArray[np.float64],
     scale: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
     """b_k(j; p) for j = 0 … k; `known` are the `constants` of k, and `scale` is scratch."""
     if k <= SMALL:
-        _small(k, p, known, out)
+        _small(k, p, q, known, out)
         return
-    scaled_binomial(k, p, known, out, scale)
+    scaled_binomial(k, p, q, known, out, scale)
     for j in range(k + 1):
         out[j] = unscale(out[j], scale[j])

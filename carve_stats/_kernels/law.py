@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats._kernels.binomial import binomial, constants, ratios, scaled_binomial, unscale
+from carve_stats._kernels.difference import difference_pmf
 from carve_stats._kernels.jit import kernel
-from carve_stats._kernels.tie import equal_tie
 
 _Floats = NDArray[np.float64]
+_Integers = NDArray[np.int64]
 
 
 @kernel
@@ -44,14 +45,52 @@ def _at_most(a: _Floats, k_a: int, b: _Floats, k_b: int, threshold: int) -> floa
 
 @kernel
 def score_cdf(
-    p_sham: _Floats, p_destroy: _Floats, k_sham: int, k_destroy: int, threshold: int, out: _Floats
+    p_sham: _Floats,
+    q_sham: _Floats,
+    p_destroy: _Floats,
+    q_destroy: _Floats,
+    k_sham: int,
+    k_destroy: int,
+    threshold: int,
+    out: _Floats,
 ) -> None:
     """P(y·k_sham − x·k_destroy <= threshold), a question a row."""
     a, b, known_a, known_b, scale = _room(k_sham, k_destroy)
     for n in range(out.size):
-        binomial(k_sham, p_sham[n], known_a, scale, a)
-        binomial(k_destroy, p_destroy[n], known_b, scale, b)
+        binomial(k_sham, p_sham[n], q_sham[n], known_a, scale, a)
+        binomial(k_destroy, p_destroy[n], q_destroy[n], known_b, scale, b)
         out[n] = _at_most(a, k_sham, b, k_destroy, threshold)
+
+
+@kernel
+def score_quantile(
+    p_sham: _Floats,
+    q_sham: _Floats,
+    p_destroy: _Floats,
+    q_destroy: _Floats,
+    k_sham: int,
+    k_destroy: int,
+    level: float,
+    out: _Floats,
+) -> None:
+    """The smallest y·k_sham − x·k_destroy that at most 1 − level exceeds, a question a row."""
+    a, b, known_a, known_b, scale = _room(k_sham, k_destroy)
+    for n in range(out.size):
+        binomial(k_sham, p_sham[n], q_sham[n], known_a, scale, a)
+        binomial(k_destroy, p_destroy[n], q_destroy[n], known_b, scale, b)
+        short, enough = -k_sham * k_destroy - 1, k_sham * k_destroy
+        while enough - short > 1:
+            middle = (short + enough) // 2
+            if level <= 0.5:
+                reached = _at_most(a, k_sham, b, k_destroy, middle)
+                holds = reached >= level and reached > 0.0
+            else:
+                holds = _at_most(b, k_destroy, a, k_sham, -middle - 1) <= 1.0 - level
+            if holds:
+                enough = middle
+            else:
+                short = middle
+        out[n] = enough
 
 
 @kernel
@@ -86,57 +125,46 @@ def _sum_outcomes(
 
 @kernel
 def score_point(
-    p_sham: _Floats, p_destroy: _Floats, k_sham: int, k_destroy: int, numerator: int, out: _Floats
+    p_sham: _Floats,
+    q_sham: _Floats,
+    p_destroy: _Floats,
+    q_destroy: _Floats,
+    k_sham: int,
+    k_destroy: int,
+    numerator: int,
+    out: _Floats,
 ) -> None:
     """P(y·k_sham − x·k_destroy = numerator), a question a row."""
     a, b, known_a, known_b, scale = _room(k_sham, k_destroy)
     x, y, x_step, y_step = _outcomes_at(k_sham, k_destroy, numerator)
     for n in range(out.size):
-        binomial(k_sham, p_sham[n], known_a, scale, a)
-        binomial(k_destroy, p_destroy[n], known_b, scale, b)
+        binomial(k_sham, p_sham[n], q_sham[n], known_a, scale, a)
+        binomial(k_destroy, p_destroy[n], q_destroy[n], known_b, scale, b)
         out[n] = _sum_outcomes(a, k_sham, b, k_destroy, x, y, x_step, y_step)
-
-
-@kernel
-def tie(p_sham: _Floats, p_destroy: _Floats, k_sham: int, k_destroy: int, out: _Floats) -> None:
-    """P(score = 0), a question a row."""
-    if k_sham == k_destroy:
-        equal_tie(p_sham, p_destroy, k_sham, out)
-    else:
-        score_point(p_sham, p_destroy, k_sham, k_destroy, 0, out)
 
 
 @kernel
 def signs(
     p_sham: _Floats,
+    q_sham: _Floats,
     p_destroy: _Floats,
+    q_destroy: _Floats,
     k_sham: int,
     k_destroy: int,
     negative: _Floats,
     zero: _Floats,
     positive: _Floats,
 ) -> None:
-    """P(score < 0), P(score = 0) and P(score > 0), a question a row."""
+    """P(score < 0), P(score = 0) and P(score > 0), a question a row; not the ties at equal k."""
     a, b, known_a, known_b, scale = _room(k_sham, k_destroy)
     x, y, x_step, y_step = _outcomes_at(k_sham, k_destroy, 0)
     for n in range(zero.size):
-        binomial(k_sham, p_sham[n], known_a, scale, a)
-        binomial(k_destroy, p_destroy[n], known_b, scale, b)
-        if k_sham == k_destroy:
-            below, above, sham, destroy = 0.0, 0.0, a[0], b[0]
-            for j in range(1, k_sham + 1):
-                below += a[j] * destroy
-                above += b[j] * sham
-                sham += a[j]
-                destroy += b[j]
-            negative[n] = min(below, 1.0)
-            positive[n] = min(above, 1.0)
-        else:
-            negative[n] = _at_most(a, k_sham, b, k_destroy, -1)
-            positive[n] = _at_most(b, k_destroy, a, k_sham, -1)
+        binomial(k_sham, p_sham[n], q_sham[n], known_a, scale, a)
+        binomial(k_destroy, p_destroy[n], q_destroy[n], known_b, scale, b)
+        negative[n] = _at_most(a, k_sham, b, k_destroy, -1)
+        positive[n] = _at_most(b, k_destroy, a, k_sham, -1)
+        if k_sham != k_destroy:
             zero[n] = _sum_outcomes(a, k_sham, b, k_destroy, x, y, x_step, y_step)
-    if k_sham == k_destroy:
-        equal_tie(p_sham, p_destroy, k_sham, zero)
 
 
 @kernel
@@ -169,7 +197,9 @@ def _slope(fewer: _Floats, k_a: int, b: _Floats, k_b: int) -> tuple[float, float
 @kernel
 def signs_gradient(
     p_sham: _Floats,
+    q_sham: _Floats,
     p_destroy: _Floats,
+    q_destroy: _Floats,
     k_sham: int,
     k_destroy: int,
     negative_sham: _Floats,
@@ -184,51 +214,135 @@ def signs_gradient(
     known_fewer_a, known_fewer_b = constants(k_sham - 1), constants(k_destroy - 1)
     fewer = np.empty(max(k_sham, k_destroy))
     for n in range(zero_sham.size):
-        binomial(k_sham, p_sham[n], known_a, scale, a)
-        binomial(k_destroy, p_destroy[n], known_b, scale, b)
-        binomial(k_sham - 1, p_sham[n], known_fewer_a, scale, fewer)
+        binomial(k_sham, p_sham[n], q_sham[n], known_a, scale, a)
+        binomial(k_destroy, p_destroy[n], q_destroy[n], known_b, scale, b)
+        binomial(k_sham - 1, p_sham[n], q_sham[n], known_fewer_a, scale, fewer)
         negative_sham[n], zero_sham[n], positive_sham[n] = _slope(fewer, k_sham, b, k_destroy)
-        binomial(k_destroy - 1, p_destroy[n], known_fewer_b, scale, fewer)
+        binomial(k_destroy - 1, p_destroy[n], q_destroy[n], known_fewer_b, scale, fewer)
         positive_destroy[n], zero_destroy[n], negative_destroy[n] = _slope(
             fewer, k_destroy, a, k_sham
         )
 
 
 @kernel
-def score_pmf(
+def score_between(
     p_sham: _Floats,
+    q_sham: _Floats,
     p_destroy: _Floats,
+    q_destroy: _Floats,
     k_sham: int,
     k_destroy: int,
-    place: NDArray[np.int64],
-    points: int,
-    mantissa: _Floats,
-    scale: NDArray[np.int64],
+    lowest: int,
+    highest: int,
+    out: _Floats,
 ) -> None:
-    """Probability of each lattice point, as mantissa·2**(-256·scale), question after question.
+    """P(lowest <= y·k_sham − x·k_destroy <= highest), a question a row."""
+    a, b, known_a, known_b, scale = _room(k_sham, k_destroy)
+    for n in range(out.size):
+        binomial(k_sham, p_sham[n], q_sham[n], known_a, scale, a)
+        binomial(k_destroy, p_destroy[n], q_destroy[n], known_b, scale, b)
+        total, first = 0.0, 0
+        for x in range(k_sham + 1):
+            while first <= k_destroy and first * k_sham - x * k_destroy < lowest:
+                first += 1
+            y = first
+            while y <= k_destroy and y * k_sham - x * k_destroy <= highest:
+                total += a[x] * b[y]
+                y += 1
+        out[n] = min(total, 1.0)
 
-    ``place[x·(k_destroy + 1) + y]`` is the point's position among the `points`.
-    """
+
+@kernel
+def outcome_probability(
+    p_sham: _Floats,
+    q_sham: _Floats,
+    p_destroy: _Floats,
+    q_destroy: _Floats,
+    k_sham: int,
+    k_destroy: int,
+    selected: NDArray[np.bool_],
+    out: _Floats,
+) -> None:
+    """P(selected[X, Y]), a question a row."""
+    a, b, known_a, known_b, scale = _room(k_sham, k_destroy)
+    for n in range(out.size):
+        binomial(k_sham, p_sham[n], q_sham[n], known_a, scale, a)
+        binomial(k_destroy, p_destroy[n], q_destroy[n], known_b, scale, b)
+        total = 0.0
+        for x in range(k_sham + 1):
+            row = 0.0
+            for y in range(k_destroy + 1):
+                if selected[x, y]:
+                    row += b[y]
+            total += a[x] * row
+        out[n] = min(total, 1.0)
+
+
+@kernel
+def mark_scores(k_sham: int, k_destroy: int, possible: NDArray[np.bool_]) -> None:
+    """Mark each (y·k_sham − x·k_destroy + k_sham·k_destroy) / gcd that some outcome has."""
+    common = math.gcd(k_sham, k_destroy)
+    x_step, y_step = k_destroy // common, k_sham // common
+    for x in range(k_sham + 1):
+        for y in range(k_destroy + 1):
+            possible[y * y_step + (k_sham - x) * x_step] = True
+
+
+@kernel
+def _spread(
+    a: _Floats,
+    scale_a: _Integers,
+    b: _Floats,
+    scale_b: _Integers,
+    x_step: int,
+    y_step: int,
+    mantissa: _Floats,
+    scale: _Integers,
+) -> None:
+    """Add the probability of each outcome to the place of its score."""
+    mantissa[:] = 0.0
+    scale[:] = 0
+    for x in range(a.size):
+        for y in range(b.size):
+            value = a[x] * b[y]
+            if value > 0.0:
+                level = scale_a[x] + scale_b[y]
+                i = y * y_step + (a.size - 1 - x) * x_step
+                if mantissa[i] == 0.0:
+                    mantissa[i], scale[i] = value, level
+                elif level < scale[i]:
+                    mantissa[i] = value + unscale(mantissa[i], scale[i] - level)
+                    scale[i] = level
+                else:
+                    mantissa[i] += unscale(value, level - scale[i])
+
+
+@kernel
+def score_pmf(
+    p_sham: _Floats,
+    q_sham: _Floats,
+    p_destroy: _Floats,
+    q_destroy: _Floats,
+    k_sham: int,
+    k_destroy: int,
+    mantissa: _Floats,
+    scale: _Integers,
+) -> None:
+    """Probability at each place of `mark_scores`, as mantissa·2**(-256·scale); a question a row."""
+    if k_sham == k_destroy:
+        for n in range(p_sham.size):
+            difference_pmf(
+                p_sham[n], q_sham[n], p_destroy[n], q_destroy[n], k_sham, mantissa[n], scale[n]
+            )
+        return
+    common = math.gcd(k_sham, k_destroy)
+    x_step, y_step = k_destroy // common, k_sham // common
     a, b = np.empty(k_sham + 1), np.empty(k_destroy + 1)
     scale_a, scale_b = np.empty(k_sham + 1, np.int64), np.empty(k_destroy + 1, np.int64)
     ratio_a, ratio_b = np.empty(2 * k_sham + 1), np.empty(2 * k_destroy + 1)
     ratios(k_sham, ratio_a)
     ratios(k_destroy, ratio_b)
-    mantissa[:] = 0.0
-    scale[:] = 0
     for n in range(p_sham.size):
-        scaled_binomial(k_sham, p_sham[n], ratio_a, a, scale_a)
-        scaled_binomial(k_destroy, p_destroy[n], ratio_b, b, scale_b)
-        for x in range(k_sham + 1):
-            for y in range(k_destroy + 1):
-                value = a[x] * b[y]
-                if value > 0.0:
-                    level = scale_a[x] + scale_b[y]
-                    i = n * points + place[x * (k_destroy + 1) + y]
-                    if mantissa[i] == 0.0:
-                        mantissa[i], scale[i] = value, level
-                    elif level < scale[i]:
-                        mantissa[i] = value + unscale(mantissa[i], scale[i] - level)
-                        scale[i] = level
-                    else:
-                        mantissa[i] += unscale(value, level - scale[i])
+        scaled_binomial(k_sham, p_sham[n], q_sham[n], ratio_a, a, scale_a)
+        scaled_binomial(k_destroy, p_destroy[n], q_destroy[n], ratio_b, b, scale_b)
+        _spread(a, scale_a, b, scale_b, x_step, y_step, mantissa[n], scale[n])

@@ -14,10 +14,11 @@ _SPLIT = 134217729.0  # 2**27 + 1 halves a double's 53 digits
 
 
 @kernel
-def complement(p: float) -> tuple[float, float]:
-    """1 − p exactly, for 0 <= p <= 1."""
-    q = 1.0 - p
-    return q, (1.0 - q) - p
+def complements(p: float, q: float) -> tuple[float, float]:
+    """What the larger of p and q lacks to be 1 less the other one, which is exact; 0 for that."""
+    if p <= q:
+        return 0.0, (1.0 - q) - p
+    return (1.0 - p) - q, 0.0
 
 
 @kernel
@@ -50,6 +51,14 @@ def multiply(a: float, a_low: float, b: float, b_low: float) -> tuple[float, flo
     low += a * b_low + a_low * b
     total = high + low
     return total, low - (total - high)
+
+
+@kernel
+def divide(a: float, a_low: float, b: float) -> tuple[float, float]:
+    """A twofold number over a double."""
+    quotient = a / b
+    high, low = product(quotient, b)
+    return quotient, ((a - high) - low + a_low) / b
 
 
 @kernel

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from carve_stats.law._rates import FlipRates
+
 __all__ = ["budget_groups", "compute", "flat", "shaped"]
 
 
@@ -36,22 +38,20 @@ def compute(
     kernel: Callable[..., None],
     outputs: int,
     shape: tuple[int, ...],
-    p_sham: NDArray[np.float64],
-    p_destroy: NDArray[np.float64],
+    rates: FlipRates,
     k_sham: NDArray[np.int64],
     k_destroy: NDArray[np.int64],
 ) -> tuple[Any, ...]:
-    """Outputs of ``kernel(p_sham, p_destroy, k_sham, k_destroy, *out)``, each of the shape."""
-    p_sham, p_destroy = flat(p_sham, shape), flat(p_destroy, shape)
-    out = [np.empty(p_sham.size) for _ in range(outputs)]
+    """Outputs of ``kernel(rates, k_sham, k_destroy, *out)``, each of the shape."""
+    out = [np.empty(len(rates)) for _ in range(outputs)]
     if k_sham.ndim == k_destroy.ndim == 0:
-        kernel(p_sham, p_destroy, int(k_sham), int(k_destroy), *out)
+        kernel(rates, int(k_sham), int(k_destroy), *out)
     else:
         for one_sham, one_destroy, rows in budget_groups(
             flat(k_sham, shape), flat(k_destroy, shape)
         ):
             part = [np.empty(rows.size) for _ in range(outputs)]
-            kernel(p_sham[rows], p_destroy[rows], one_sham, one_destroy, *part)
+            kernel(rates[rows], one_sham, one_destroy, *part)
             for whole, values in zip(out, part, strict=True):
                 whole[rows] = values
     return tuple(shaped(values, shape) for values in out)

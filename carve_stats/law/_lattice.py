@@ -7,16 +7,30 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from carve_stats._kernels.law import mark_scores
 from carve_stats.errors import InputError
 from carve_stats.law._arguments import Rational, as_fraction
 
-__all__ = ["numerators", "threshold"]
+__all__ = ["possible_scores", "threshold"]
+
+_MOST_PLACES = 2**26  # a gigabyte for each question's probabilities
 
 
-def numerators(k_sham: int, k_destroy: int) -> NDArray[np.int64]:
-    """y·k_sham − x·k_destroy for x down and y across, shape (k_sham + 1, k_destroy + 1)."""
-    x, y = np.arange(k_sham + 1, dtype=np.int64), np.arange(k_destroy + 1, dtype=np.int64)
-    return y * k_sham - x[:, None] * k_destroy
+def possible_scores(k_sham: int, k_destroy: int) -> tuple[NDArray[np.bool_], int]:
+    """Which whole multiples of a step, from −k_sham·k_destroy up, some outcome has; the step."""
+    step = math.gcd(k_sham, k_destroy)
+    places = 2 * k_sham * k_destroy // step + 1
+    if places > _MOST_PLACES:
+        raise InputError(
+            f"the lattice of k_sham={k_sham} and k_destroy={k_destroy} is too long to list:"
+            " use cdf, sf, quantile or probability, which do not need it"
+        )
+    possible = np.zeros(places, np.bool_)
+    if k_sham == k_destroy:
+        possible[:] = True
+    else:
+        mark_scores(k_sham, k_destroy, possible)
+    return possible, step
 
 
 def threshold(theta: Rational, denominator: int) -> int:

@@ -11,11 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from carve_stats._kernels import law as kernels
+from carve_stats._kernels import signs as equal_k
+from carve_stats._kernels import small, tie_sequence
 from carve_stats._kernels.binomial import SCALE
+from carve_stats._kernels.tie import equal_tie
 from carve_stats.errors import InputError
-from carve_stats.law._arguments import Rational, generator, probability, replay_budget
+from carve_stats.law._arguments import Rational, generator, one_number, probability, replay_budget
 from carve_stats.law._budgets import compute, flat, shaped
-from carve_stats.law._lattice import numerators, threshold
+from carve_stats.law._lattice import possible_scores, threshold
+from carve_stats.law._rates import FlipRates, arm
 from carve_stats.law.score_rule import ScoreRule
 
 __all__ = ["FiniteReplayLaw", "SignShares"]
@@ -39,18 +43,28 @@ class FiniteReplayLaw:
 
     Parameters
     ----------
-    p_sham, p_destroy : float or array_like
-        Flip probabilities, between 0 and 1.
+    p_sham, p_destroy : float or array_like, optional
+        Flip probabilities, between 0 and 1. Each arm takes one of p, q and logit.
     k : int or array_like of int, optional
         Replays in each arm, at least 1.
     k_sham, k_destroy : int or array_like of int, optional
         Replays in each arm where they differ; in the place of `k`.
+    q_sham, q_destroy : float or array_like, optional
+        1 − p, where p is so close to 1 that a float cannot tell.
+    logit_sham, logit_destroy : float or array_like, optional
+        log(p/q), which may be infinite.
+
+    Attributes
+    ----------
+    p_sham, p_destroy, q_sham, q_destroy : ndarray of float64
+        The smaller one of each p and q is exactly what was given.
+    k_sham, k_destroy : ndarray of int64
 
     Raises
     ------
     InputError
-        A probability that is NaN or outside [0, 1]; a budget that is not a whole number of
-        at least 1, given twice or not at all; shapes that do not broadcast.
+        A probability that is NaN or outside [0, 1]; a rate or a budget given twice or not at
+        all; a budget that is not a whole number of at least 1; shapes that do not broadcast.
 
     Notes
     -----
@@ -81,23 +95,28 @@ class FiniteReplayLaw:
     p_destroy: NDArray[np.float64]
     k_sham: NDArray[np.int64]
     k_destroy: NDArray[np.int64]
+    _q_sham: NDArray[np.float64] | None
+    _q_destroy: NDArray[np.float64] | None
 
     def __init__(
         self,
-        p_sham: ArrayLike,
-        p_destroy: ArrayLike,
+        p_sham: ArrayLike | None = None,
+        p_destroy: ArrayLike | None = None,
         k: ArrayLike | None = None,
         *,
         k_sham: ArrayLike | None = None,
         k_destroy: ArrayLike | None = None,
+        q_sham: ArrayLike | None = None,
+        q_destroy: ArrayLike | None = None,
+        logit_sham: ArrayLike | None = None,
+        logit_destroy: ArrayLike | None = None,
     ) -> None:
         sham, destroy = replay_budget(k, k_sham, k_destroy)
-        parameters = {
-            "p_sham": probability("p_sham", p_sham),
-            "p_destroy": probability("p_destroy", p_destroy),
-            "k_sham": sham,
-            "k_destroy": destroy,
-        }
+        p, q = arm("sham", p_sham, q_sham, logit_sham)
+        u, v = arm("destroy", p_destroy, q_destroy, logit_destroy)
+        object.__setattr__(self, "_q_sham", q)
+        object.__setattr__(self, "_q_destroy", v)
+        parameters = {"p_sham": p, "p_destroy": u, "k_sham": sham, "k_destroy": destroy}
         try:
             np.broadcast_shapes(*(v.shape for v in parameters.values()))
         except ValueError:
@@ -113,6 +132,16 @@ class FiniteReplayLaw:
             self.p_sham.shape, self.p_destroy.shape, self.k_sham.shape, self.k_destroy.shape
         )
 
+    @property
+    def q_sham(self) -> NDArray[np.float64]:
+        """1 − p_sham."""
+        return 1.0 - self.p_sham if self._q_sham is None else self._q_sham
+
+    @property
+    def q_destroy(self) -> NDArray[np.float64]:
+        """1 − p_destroy."""
+        return 1.0 - self.p_destroy if self._q_destroy is None else self._q_destroy
+
     def tie(self) -> Any:
         """P(Δ̂ = 0).
 
@@ -121,7 +150,7 @@ class FiniteReplayLaw:
         float or ndarray
             A float for one question, else an array of the law's shape.
         """
-        return self._compute(kernels.tie, 1)[0]
+        return self._compute(_tie, 1)[0]
 
     def negative(self) -> Any:
         """P(Δ̂ < 0), as a float or an array of the law's shape."""
@@ -139,7 +168,7 @@ class FiniteReplayLaw:
         SignShares
             Floats for one question, else arrays of the law's shape.
         """
-        return SignShares(*self._compute(kernels.signs, 3))
+        return SignShares(*self._compute(_signs, 3))
 
     def signs_gradient(self) -> tuple[SignShares, SignShares]:
         """Derivatives of the three sign probabilities by p_sham and by p_destroy.
@@ -159,18 +188,80 @@ class FiniteReplayLaw:
         >>> round(by_sham.zero, 6), round(by_destroy.zero, 6)
         (0.461385, -0.466922)
         """
-        gradient = self._compute(kernels.signs_gradient, 6)
+        gradient = self._compute(_by_columns(kernels.signs_gradient), 6)
         return SignShares(*gradient[:3]), SignShares(*gradient[3:])
+
+    def tie_sequence(self) -> NDArray[np.float64]:
+        """P(Δ̂ = 0) at 0, 1, … k replays in each arm.
+
+        Returns
+        -------
+        ndarray, shape (*law.shape, k + 1)
+            Entry 0 is 1: with no replays nothing differs.
+
+        Raises
+        ------
+        InputError
+            The law holds more than one budget, or k_sham is not k_destroy.
+
+        Notes
+        -----
+        With s = p_sham p_destroy + q_sham q_destroy and t_j the probability at j,
+        (j + 1) t_{j+1} = (2j + 1) s t_j − j (1 − p_sham − p_destroy)² t_{j−1}: Bonnet's recursion
+        for Legendre polynomials, in twice the usual precision. The sequence never rises, and is
+        convex: it is a Hausdorff moment sequence.
+
+        Examples
+        --------
+        >>> FiniteReplayLaw(1 / 3, 2 / 3, k=3).tie_sequence() * [1, 9, 27, 729]
+        array([  1.,   4.,   8., 160.])
+        """
+        shape, k = (*self.shape, self._equal_budget() + 1), self._equal_budget()
+        out = np.empty(shape)
+        tie_sequence.tie_sequence(*self._rates().columns(), k, out.ravel())
+        return out
+
+    def tie_sequence_gradient(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Derivatives of `tie_sequence` by p_sham and by p_destroy.
+
+        Returns
+        -------
+        by_sham, by_destroy : ndarray, shape (*law.shape, k + 1)
+
+        Raises
+        ------
+        InputError
+            As `tie_sequence`.
+
+        Examples
+        --------
+        >>> by_sham, by_destroy = FiniteReplayLaw(.3436525, .6417726, k=3).tie_sequence_gradient()
+        >>> by_sham.round(6)
+        array([0.      , 0.283545, 0.402183, 0.461385])
+        >>> by_destroy.round(6)
+        array([ 0.      , -0.312695, -0.412881, -0.466922])
+        """
+        shape, k = (*self.shape, self._equal_budget() + 1), self._equal_budget()
+        by_sham, by_destroy = np.empty(shape), np.empty(shape)
+        tie_sequence.tie_sequence_gradient(
+            *self._rates().columns(), k, by_sham.ravel(), by_destroy.ravel()
+        )
+        return by_sham, by_destroy
 
     def mean(self) -> Any:
         """E Δ̂ = p_destroy − p_sham, as a float or an array of the law's shape."""
-        difference = self.p_destroy - self.p_sham
+        # Two p close to 1 differ by what their q differ.
+        difference = np.where(
+            (self.p_sham > 0.5) & (self.p_destroy > 0.5),
+            self.q_sham - self.q_destroy,
+            self.p_destroy - self.p_sham,
+        )
         return shaped(np.array(np.broadcast_to(difference, self.shape)), self.shape)
 
     def var(self) -> Any:
         """Var Δ̂ = p_sham q_sham/k_sham + p_destroy q_destroy/k_destroy, with q = 1 − p."""
-        sham = self.p_sham * (1.0 - self.p_sham) / self.k_sham
-        destroy = self.p_destroy * (1.0 - self.p_destroy) / self.k_destroy
+        sham = self.p_sham * self.q_sham / self.k_sham
+        destroy = self.p_destroy * self.q_destroy / self.k_destroy
         return shaped(np.asarray(sham + destroy), self.shape)
 
     def cdf(self, theta: Rational) -> Any:
@@ -197,25 +288,93 @@ class FiniteReplayLaw:
         0.942341
         """
 
-        def kernel(p_sham: Any, p_destroy: Any, k_sham: int, k_destroy: int, out: Any) -> None:
+        def kernel(rates: FlipRates, k_sham: int, k_destroy: int, out: Any) -> None:
             largest = threshold(theta, k_sham * k_destroy)
-            kernels.score_cdf(p_sham, p_destroy, k_sham, k_destroy, largest, out)
+            kernels.score_cdf(*rates.columns(), k_sham, k_destroy, largest, out)
 
         return self._compute(kernel, 1)[0]
 
-    def probability(self, rule: ScoreRule) -> Any:
-        """P(the rule selects the score).
+    def sf(self, theta: Rational) -> Any:
+        """P(Δ̂ > theta), a sum of its own and not 1 less `cdf`, so that small values are right.
 
         Parameters
         ----------
-        rule : ScoreRule
-            A comparison of the score with a rational, such as
-            ``ScoreRule.parse("score <= 0")``.
+        theta : Fraction, int, str or float
+            As for `cdf`.
 
         Returns
         -------
         float or ndarray
             A float for one question, else an array of the law's shape.
+
+        Examples
+        --------
+        >>> law = FiniteReplayLaw(.25, .375, k=3)
+        >>> law.sf(0) == 7533 / 16384
+        True
+        """
+
+        def kernel(rates: FlipRates, k_sham: int, k_destroy: int, out: Any) -> None:
+            largest = threshold(theta, k_sham * k_destroy)
+            kernels.score_cdf(*rates.swapped().columns(), k_destroy, k_sham, -largest - 1, out)
+
+        return self._compute(kernel, 1)[0]
+
+    def quantile(self, level: float) -> Any:
+        """The smallest possible score s with P(Δ̂ <= s) >= level.
+
+        Parameters
+        ----------
+        level : float
+            Between 0 and 1; at 0 the smallest score with a positive probability.
+
+        Returns
+        -------
+        float or ndarray
+            Values of `support`; a float for one question, else an array of the law's shape.
+
+        Raises
+        ------
+        InputError
+            A level that is no number between 0 and 1.
+
+        Notes
+        -----
+        Found by halving on the integers y·k_sham − x·k_destroy. Above 1/2 the condition is
+        P(Δ̂ > s) <= 1 − level, which is the same and loses nothing in the tail.
+
+        Examples
+        --------
+        >>> FiniteReplayLaw(.25, .375, k=3).quantile(.5)
+        0.0
+        """
+        wanted = float(probability("level", one_number("level", level)))
+
+        def kernel(rates: FlipRates, k_sham: int, k_destroy: int, out: Any) -> None:
+            kernels.score_quantile(*rates.columns(), k_sham, k_destroy, wanted, out)
+            out /= k_sham * k_destroy
+
+        return self._compute(kernel, 1)[0]
+
+    def probability(self, selected: ScoreRule | ArrayLike) -> Any:
+        """P(the question is selected): the power of a rule or of a test.
+
+        Parameters
+        ----------
+        selected : ScoreRule or array_like of bool, shape (k_sham + 1, k_destroy + 1)
+            A comparison of the score with a rational, such as
+            ``ScoreRule.parse("score <= 0")``; or whether each outcome (x SHAM and y DESTROY
+            flips) is selected, as `ExactTest.rejects` has it.
+
+        Returns
+        -------
+        float or ndarray
+            A float for one question, else an array of the law's shape.
+
+        Raises
+        ------
+        InputError
+            A table that has not the shape of the law's one budget, or is not of bools.
 
         Notes
         -----
@@ -227,21 +386,61 @@ class FiniteReplayLaw:
         >>> law = FiniteReplayLaw(.25, .375, k=3)
         >>> law.probability(ScoreRule.parse("score > 0")) == 7533 / 16384
         True
+        >>> from carve_stats.law.exact_tests import exact_test
+        >>> barnard = exact_test(10, 10, test="barnard")
+        >>> FiniteReplayLaw(.2, .7, k=10).probability(barnard.rejects(.05))
+        0.62...
         """
+        if isinstance(selected, ScoreRule):
+            return self._between(selected.ends)
+        table = self._table(selected)
 
-        def kernel(p_sham: Any, p_destroy: Any, k_sham: int, k_destroy: int, out: Any) -> None:
-            denominator = k_sham * k_destroy
-            lowest, highest = rule.ends(denominator)
-            if lowest > highest:
-                out[:] = 0.0
-            elif lowest == -denominator:
-                kernels.score_cdf(p_sham, p_destroy, k_sham, k_destroy, highest, out)
-            elif highest == denominator:  # the lower tail of the arms exchanged
-                kernels.score_cdf(p_destroy, p_sham, k_destroy, k_sham, -lowest, out)
-            else:
-                kernels.score_point(p_sham, p_destroy, k_sham, k_destroy, lowest, out)
+        def kernel(rates: FlipRates, k_sham: int, k_destroy: int, out: Any) -> None:
+            kernels.outcome_probability(*rates.columns(), k_sham, k_destroy, table, out)
 
         return self._compute(kernel, 1)[0]
+
+    def wrong_sign(self, rule: ScoreRule | None = None) -> Any:
+        """P(Δ̂ has the sign that p_destroy − p_sham has not, and the rule selects it).
+
+        Parameters
+        ----------
+        rule : ScoreRule, optional
+            Which scores are looked at; all of them if it is left out. Where it tells which
+            scores lead to a decision, this is the probability of deciding the wrong way.
+
+        Returns
+        -------
+        float or ndarray
+            A float for one question, else an array of the law's shape. NaN where
+            p_destroy = p_sham: then there is no sign to be wrong about.
+
+        Notes
+        -----
+        For one k in both arms P(wrong sign) <= (BC^(2k) − t_k)/2, where BC is the Bhattacharyya
+        coefficient √(p_sham p_destroy) + √(q_sham q_destroy) and t_k the probability of a tie.
+
+        Examples
+        --------
+        >>> law = FiniteReplayLaw(.25, .375, k=3)
+        >>> law.wrong_sign() == law.negative()
+        True
+        >>> round(law.wrong_sign(ScoreRule.parse("score <= -1/2")), 4)
+        0.045
+        """
+        every = ScoreRule.parse("score >= -1") if rule is None else rule
+
+        def below(denominator: int) -> tuple[int, int]:
+            lowest, highest = every.ends(denominator)
+            return lowest, min(highest, -1)
+
+        def above(denominator: int) -> tuple[int, int]:
+            lowest, highest = every.ends(denominator)
+            return max(lowest, 1), highest
+
+        difference = np.asarray(self.mean())
+        wrong = np.where(difference > 0, self._between(below), self._between(above))
+        return shaped(np.where(difference == 0, np.nan, wrong), self.shape)
 
     def lattice(self) -> tuple[NDArray[np.int64], int]:
         """The scores that are possible, as integers over one denominator.
@@ -264,7 +463,9 @@ class FiniteReplayLaw:
         (array([-2, -1,  0,  1,  2]), 2)
         """
         k_sham, k_destroy = self._one_budget()
-        return np.unique(numerators(k_sham, k_destroy)), k_sham * k_destroy
+        possible, step = possible_scores(k_sham, k_destroy)
+        denominator = k_sham * k_destroy
+        return np.flatnonzero(possible) * step - denominator, denominator
 
     def support(self) -> NDArray[np.float64]:
         """The scores that are possible, ascending, each correctly rounded."""
@@ -352,26 +553,96 @@ class FiniteReplayLaw:
             raise InputError("k is an array: each budget has its own lattice; take one at a time")
         return int(self.k_sham), int(self.k_destroy)
 
+    def _equal_budget(self) -> int:
+        k_sham, k_destroy = self._one_budget()
+        if k_sham != k_destroy:
+            raise InputError(
+                f"k_sham={k_sham} and k_destroy={k_destroy}: a sequence over k needs one k for both"
+            )
+        return k_sham
+
+    def _table(self, selected: ArrayLike) -> NDArray[np.bool_]:
+        k_sham, k_destroy = self._one_budget()
+        table = np.ascontiguousarray(selected)
+        if table.shape != (k_sham + 1, k_destroy + 1) or table.dtype != np.bool_:
+            raise InputError(
+                f"selected has shape {table.shape} and type {table.dtype}: give a ScoreRule, or a"
+                f" table of bools of shape {(k_sham + 1, k_destroy + 1)}"
+            )
+        return table
+
+    def _between(self, ends: Callable[[int], tuple[int, int]]) -> Any:
+        """P(the numerator of the score is between the two ends that a denominator has)."""
+
+        def kernel(rates: FlipRates, k_sham: int, k_destroy: int, out: Any) -> None:
+            denominator = k_sham * k_destroy
+            lowest, highest = ends(denominator)
+            if lowest > highest:
+                out[:] = 0.0
+            elif lowest == -denominator:
+                kernels.score_cdf(*rates.columns(), k_sham, k_destroy, highest, out)
+            elif highest == denominator:  # the lower tail of the arms exchanged
+                kernels.score_cdf(*rates.swapped().columns(), k_destroy, k_sham, -lowest, out)
+            elif lowest == highest:
+                kernels.score_point(*rates.columns(), k_sham, k_destroy, lowest, out)
+            else:
+                kernels.score_between(*rates.columns(), k_sham, k_destroy, lowest, highest, out)
+
+        return self._compute(kernel, 1)[0]
+
+    def _rates(self) -> FlipRates:
+        def row(values: NDArray[np.float64] | None) -> Any:
+            return None if values is None else flat(values, self.shape)
+
+        return FlipRates(
+            row(self.p_sham), row(self._q_sham), row(self.p_destroy), row(self._q_destroy)
+        )
+
     def _scaled_pmf(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         k_sham, k_destroy = self._one_budget()
-        lattice, place = np.unique(numerators(k_sham, k_destroy), return_inverse=True)
-        points = lattice.size
-        p_sham, p_destroy = flat(self.p_sham, self.shape), flat(self.p_destroy, self.shape)
-        mantissa = np.empty(p_sham.size * points)
-        scale = np.empty(p_sham.size * points, np.int64)
-        kernels.score_pmf(
-            p_sham, p_destroy, k_sham, k_destroy, place.ravel(), points, mantissa, scale
-        )
-        shape = (*self.shape, points)
+        possible, _ = possible_scores(k_sham, k_destroy)
+        rates = self._rates()
+        mantissa = np.empty((len(rates), possible.size))
+        scale = np.empty(mantissa.shape, np.int64)
+        kernels.score_pmf(*rates.columns(), k_sham, k_destroy, mantissa, scale)
+        if not possible.all():
+            mantissa, scale = mantissa[:, possible], scale[:, possible]
+        shape = (*self.shape, mantissa.shape[1])
         return mantissa.reshape(shape), scale.reshape(shape)
 
     def _compute(self, kernel: Callable[..., None], outputs: int) -> tuple[Any, ...]:
-        return compute(
-            kernel,
-            outputs,
-            self.shape,
-            self.p_sham,
-            self.p_destroy,
-            self.k_sham,
-            self.k_destroy,
-        )
+        return compute(kernel, outputs, self.shape, self._rates(), self.k_sham, self.k_destroy)
+
+
+def _by_columns(kernel: Callable[..., None]) -> Callable[..., None]:
+    return lambda rates, *rest: kernel(*rates.columns(), *rest)
+
+
+def _tie(rates: FlipRates, k_sham: int, k_destroy: int, zero: NDArray[np.float64]) -> None:
+    if k_sham != k_destroy:
+        kernels.score_point(*rates.columns(), k_sham, k_destroy, 0, zero)
+    elif k_sham <= small.LARGEST and rates.only_p:
+        small.small_tie(k_sham)(rates.p_sham, rates.p_destroy, zero)
+    elif k_sham <= equal_k.LARGEST:
+        unused = np.empty((2, zero.size))
+        equal_k.equal_signs(*rates.columns(), k_sham, unused[0], zero, unused[1])
+    else:
+        equal_tie(*rates.columns(), k_sham, zero)
+
+
+def _signs(
+    rates: FlipRates,
+    k_sham: int,
+    k_destroy: int,
+    negative: NDArray[np.float64],
+    zero: NDArray[np.float64],
+    positive: NDArray[np.float64],
+) -> None:
+    if k_sham != k_destroy or k_sham > equal_k.LARGEST:
+        kernels.signs(*rates.columns(), k_sham, k_destroy, negative, zero, positive)
+        if k_sham == k_destroy:
+            equal_tie(*rates.columns(), k_sham, zero)
+    elif k_sham <= small.LARGEST and rates.only_p:
+        small.small_signs(k_sham)(rates.p_sham, rates.p_destroy, negative, zero, positive)
+    else:
+        equal_k.equal_signs(*rates.columns(), k_sham, negative, zero, positive)

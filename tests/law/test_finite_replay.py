@@ -427,7 +427,7 @@ def test_scipys_distributions_are_not_imported():
 
 def test_no_probability_is_above_one():
     assert FiniteReplayLaw(0.1, 1 / 3, k=32).cdf(1) == 1.0
-    assert FiniteReplayLaw(1e-12, 1 - 1e-12, k=20).positive() == 1.0
+    assert 1 - 1e-14 < FiniteReplayLaw(1e-12, 1 - 1e-12, k=20).positive() <= 1.0
     p = np.concatenate([np.linspace(0, 1, 60), [1e-300, 1e-16, 1 - 2**-53]])
     for k in (1, 2, 3, 7, 20, 32, 40):
         for law in (FiniteReplayLaw(p[:, None], p, k=k),
