@@ -31,9 +31,9 @@ def unscale(mantissa: float, scale: int) -> float:
 @kernel
 def coefficients(k: int, out: NDArray[np.float64]) -> None:
     """C(k, j) for j = 0 … k; exact for k <= SMALL."""
-    out[0] = 1.0
-    for j in range(k):
-        out[j + 1] = out[j] * (k - j) / (j + 1)
+    out[0] = out[k] = 1.0
+    for j in range(k // 2):
+        out[j + 1] = out[k - j - 1] = out[j] * (k - j) / (j + 1)
 
 
 @kernel

@@ -111,7 +111,6 @@ class TestPmf:
             exact = law_oracles.logarithm(share)
             assert abs(log - exact) <= 1e-12 + abs(exact) * 2.0**-52
 
-
     def test_almost_certain_to_differ_everywhere(self):
         law = FiniteReplayLaw(p_sham=1e-300, q_destroy=3e-300, k=12)
         exact = exact_pmf(12, 12, 1e-300, 1 - Fraction(3e-300))
