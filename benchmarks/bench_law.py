@@ -1,4 +1,4 @@
-"""Benchmark: tie probabilities of a million questions, against SciPy and against adding two arrays.
+"""Benchmark: the law of the score, against SciPy and against adding two arrays.
 
 Prints ratios from interleaved rounds; single times mean nothing on a shared machine.
 """
@@ -11,13 +11,27 @@ from scipy.stats import binom
 import carve_stats as cs
 
 QUESTIONS = 1_000_000
-SCIPY_QUESTIONS = 20_000
+SCIPY_QUESTIONS = {3: 20_000, 10: 20_000, 100: 2_000}
 ROUNDS = 9
+ROW = "{:38} {:>12} {:>12} {:>14} {:>10}  {}"
 
 
 def scipy_tie(p_sham, p_destroy, k):
     j = np.arange(k + 1)
     return (binom.pmf(j, k, p_sham[:, None]) * binom.pmf(j, k, p_destroy[:, None])).sum(1)
+
+
+def scipy_signs(p_sham, p_destroy, k):
+    j = np.arange(k + 1)
+    sham, destroy = binom.pmf(j, k, p_sham[:, None]), binom.pmf(j, k, p_destroy[:, None])
+    zero = (sham * destroy).sum(1)
+    positive = (destroy * binom.cdf(j - 1, k, p_sham[:, None])).sum(1)
+    return 1 - zero - positive, zero, positive
+
+
+def scipy_pmf(p_sham, p_destroy, k):
+    j = np.arange(k + 1)
+    return np.convolve(binom.pmf(j, k, p_destroy), binom.pmf(j, k, p_sham)[::-1])
 
 
 def seconds(work):
@@ -26,28 +40,67 @@ def seconds(work):
     return time.process_time() - start
 
 
-def measure(p_sham, p_destroy, k):
-    """Medians of interleaved rounds, in seconds a question: SciPy, ours, adding the arrays."""
-    law = cs.FiniteReplayLaw(p_sham, p_destroy, k=k)
-    few_sham, few_destroy = p_sham[:SCIPY_QUESTIONS], p_destroy[:SCIPY_QUESTIONS]
-    out = np.empty(p_sham.size)
-    works = [
-        (lambda: scipy_tie(few_sham, few_destroy, k), SCIPY_QUESTIONS),
-        (law.tie, p_sham.size),
-        (lambda: np.add(p_sham, p_destroy, out=out), p_sham.size),
-    ]
+def medians(*works):
+    """Median seconds an item of each (work, items), in interleaved rounds."""
     for work, _ in works:
         work()  # compiles, and loads the pages
-    rounds = [[seconds(work) / n for work, n in works] for _ in range(ROUNDS)]
+    rounds = [[seconds(work) / items for work, items in works] for _ in range(ROUNDS)]
     return np.median(rounds, axis=0)
+
+
+def report(what, peer, ours, measured, target, met):
+    mark = "met" if met else "NOT MET"
+    print(
+        ROW.format(what, f"{peer * 1e9:,.2f} ns", f"{ours * 1e9:,.2f} ns", measured, target, mark)
+    )
 
 
 def main():
     p_sham, p_destroy = np.random.default_rng(0).random((2, QUESTIONS))
-    print(f"{'k':>3} {'SciPy / ours':>13} {'ours / addition':>16} {'target':>8}")
+    out = np.empty(QUESTIONS)
+    print(ROW.format("", "peer", "ours", "ratio", "target", ""))
+
     for k, target in ((3, 1.3), (10, 2.5)):
-        scipy, ours, addition = measure(p_sham, p_destroy, k)
-        print(f"{k:3d} {scipy / ours:12.0f}x {ours / addition:15.2f}x {target:7.1f}x")
+        law = cs.FiniteReplayLaw(p_sham, p_destroy, k=k)
+        addition, ours = medians(
+            (lambda: np.add(p_sham, p_destroy, out=out), QUESTIONS), (law.tie, QUESTIONS)
+        )
+        what = f"tie, k = {k} / an addition"
+        measured = ours / addition
+        report(what, addition, ours, f"{measured:.2f}x", f"<= {target}x", measured <= target)
+
+    few = slice(SCIPY_QUESTIONS[3])
+    law = cs.FiniteReplayLaw(p_sham, p_destroy, k=3)
+    scipy, ours = medians(
+        (lambda: scipy_tie(p_sham[few], p_destroy[few], 3), SCIPY_QUESTIONS[3]),
+        (law.tie, QUESTIONS),
+    )
+    report("tie, k = 3 / SciPy", scipy, ours, f"{scipy / ours:,.0f}x faster", "-", True)
+
+    for k in (3, 10, 100):
+        few = slice(SCIPY_QUESTIONS[k])
+        law = cs.FiniteReplayLaw(p_sham[:200_000], p_destroy[:200_000], k=k)
+        scipy, ours = medians(
+            (lambda k=k, few=few: scipy_signs(p_sham[few], p_destroy[few], k), SCIPY_QUESTIONS[k]),
+            (law.signs, 200_000),
+        )
+        ratio = scipy / ours
+        report(
+            f"signs, k = {k} / SciPy", scipy, ours, f"{ratio:,.0f}x faster", ">= 200x", ratio >= 200
+        )
+
+    near = np.clip(p_sham[:20_000] + 0.01, 0, 1)
+    for k in (129, 1_000, 10_000, 100_000):
+        law = cs.FiniteReplayLaw(p_sham[:20_000], near, k=k)
+        addition, ours = medians(
+            (lambda: np.add(p_sham, p_destroy, out=out), QUESTIONS), (law.tie, 20_000)
+        )
+        report(f"tie, k = {k:,}", addition, ours, f"{ours * 1e9:.0f} ns", "<= 600 ns", ours <= 6e-7)
+
+    law = cs.FiniteReplayLaw(0.3, 0.2, k=10_000)
+    scipy, ours = medians((lambda: scipy_pmf(0.3, 0.2, 10_000), 1), (law.pmf, 1))
+    ratio = scipy / ours
+    report("pmf, k = 10,000 / SciPy", scipy, ours, f"{ratio:,.0f}x faster", ">= 200x", ratio >= 200)
 
 
 if __name__ == "__main__":

@@ -21,12 +21,17 @@ _HOME = {
     "ScoreRule": "law.score_rule",
     "SignShares": "law.finite_replay",
     "Trajectory": "replay.trajectories",
+    "exact_p_values": "law.exact_tests",
+    "exact_test": "law.exact_tests",
     "flip_rates": "inference.rates",
+    "interval_table": "law.intervals",
     "mean_score": "inference.rates",
     "parse_answer": "replay.parsing",
     "read_replays": "logs.reader",
     "read_trajectories": "replay.trajectories",
     "run_replays": "replay.loop",
+    "score_intervals": "law.intervals",
+    "score_table": "inference.scores",
     "tie_excess": "inference.tie_excess",
     "write_report": "report.html",
     "write_trajectories": "replay.trajectories",
@@ -40,9 +45,14 @@ if TYPE_CHECKING:
     from carve_stats.errors import InputError as InputError
     from carve_stats.inference.rates import flip_rates as flip_rates
     from carve_stats.inference.rates import mean_score as mean_score
+    from carve_stats.inference.scores import score_table as score_table
     from carve_stats.inference.tie_excess import tie_excess as tie_excess
+    from carve_stats.law.exact_tests import exact_p_values as exact_p_values
+    from carve_stats.law.exact_tests import exact_test as exact_test
     from carve_stats.law.finite_replay import FiniteReplayLaw as FiniteReplayLaw
     from carve_stats.law.finite_replay import SignShares as SignShares
+    from carve_stats.law.intervals import interval_table as interval_table
+    from carve_stats.law.intervals import score_intervals as score_intervals
     from carve_stats.law.score_rule import ScoreRule as ScoreRule
     from carve_stats.logs.reader import read_replays as read_replays
     from carve_stats.population.mixing import Population as Population

@@ -21,11 +21,19 @@ _DOWN = 2.0**-SCALE
 @kernel
 def unscale(mantissa: float, scale: int) -> float:
     """A scaled number as a double; 0 where it is too small to be one."""
-    if scale == 0:
-        return mantissa
     if scale > 4:
         return 0.0
-    return mantissa * _DOWN ** float(scale)
+    for _ in range(scale):
+        mantissa *= _DOWN
+    return mantissa
+
+
+@kernel
+def unscale_all(mantissa: NDArray[np.float64], scale: NDArray[np.int64]) -> None:
+    """Scaled numbers, each row of them, as doubles in the place of the mantissas."""
+    for row in range(mantissa.shape[0]):
+        for n in range(mantissa.shape[1]):
+            mantissa[row, n] = unscale(mantissa[row, n], scale[row, n])
 
 
 @kernel

@@ -25,6 +25,7 @@ from carve_stats.clusters import (
 from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError
 from carve_stats.inference.equal_k import modal_budget, reaches
+from carve_stats.inference.questions import count_questions
 from carve_stats.inference.rates import (
     FlipRates,
     MeanScore,
@@ -332,7 +333,7 @@ def _estimate(
         flip_rates=estimate_flip_rates(counts, codes, request.level),
         mean_score=estimate_mean_score(counts, codes, request.level),
         equal_k=None,
-        questions=_questions(counts),
+        questions=count_questions(counts),
         records=None,
         clusters=None if used is None else count_clusters(used),
         interval=method,
@@ -397,7 +398,7 @@ def _at_equal_k(
     result = _estimate(some, None if codes is None else codes[kept], request, budget)
     replays = np.stack([some.sham_replays, some.destroy_replays], axis=1)
     smaller = int(scored.sum() - kept.sum())
-    questions = _questions(counts)
+    questions = count_questions(counts)
     left_out = questions["left_out"]
     if smaller:
         left_out[f"fewer valid replays than {budget[0]} sham and {budget[1]} destroy"] = smaller
@@ -411,20 +412,6 @@ def _at_equal_k(
         },
         notes=tuple(explain(_reasons(result))),
     )
-
-
-def _questions(counts: ReplayCounts) -> dict[str, Any]:
-    sham, destroy = counts.sham_replays > 0, counts.destroy_replays > 0
-    left_out = {
-        "no valid sham replay": int((~sham & destroy).sum()),
-        "no valid destroy replay": int((sham & ~destroy).sum()),
-        "no valid sham or destroy replay": int((~sham & ~destroy).sum()),
-    }
-    return {
-        "read": len(counts),
-        "scored": int((sham & destroy).sum()),
-        "left_out": {reason: count for reason, count in left_out.items() if count},
-    }
 
 
 def _reasons(result: TieExcess) -> list[tuple[str, str | None]]:

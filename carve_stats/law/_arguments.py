@@ -13,6 +13,7 @@ from carve_stats.errors import InputError
 __all__ = [
     "Rational",
     "as_fraction",
+    "error_rate",
     "generator",
     "numbers",
     "one_number",
@@ -65,6 +66,18 @@ def one_number(name: str, value: ArrayLike) -> float:
     if array.ndim:
         raise InputError(f"{name} is an array: give one number")
     return float(array)
+
+
+def error_rate(level: ArrayLike) -> float:
+    """1 − level exactly as the digits of the level have it, so that .95 leaves .05.
+
+    InputError for anything but one number above 0 and below 1.
+    """
+    number = one_number("level", level)
+    error = float(1 - Fraction(repr(number))) if 0.0 < number < 1.0 else 0.0
+    if not 0.0 < error < 1.0:
+        raise InputError(f"level={level!r} must lie between 0 and 1, for example 0.95")
+    return error
 
 
 def replay_budget(

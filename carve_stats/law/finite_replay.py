@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from carve_stats._kernels import law as kernels
 from carve_stats._kernels import signs as equal_k
 from carve_stats._kernels import small, tie_sequence
-from carve_stats._kernels.binomial import SCALE
+from carve_stats._kernels.binomial import SCALE, unscale_all
 from carve_stats._kernels.tie import equal_tie
 from carve_stats.errors import InputError
 from carve_stats.law._arguments import Rational, generator, one_number, probability, replay_budget
@@ -490,8 +490,9 @@ class FiniteReplayLaw:
         >>> FiniteReplayLaw(.25, .5, k=1).pmf()
         array([0.125, 0.5  , 0.375])
         """
-        mantissa, scale = self._scaled_pmf()
-        return np.ldexp(mantissa, -SCALE * scale)
+        probabilities, scale = self._scaled_pmf()
+        unscale_all(probabilities, scale)
+        return probabilities.reshape(*self.shape, probabilities.shape[1])
 
     def logpmf(self) -> NDArray[np.float64]:
         """Natural logarithm of `pmf`, also where that is too small for a float.
@@ -508,7 +509,8 @@ class FiniteReplayLaw:
         """
         mantissa, scale = self._scaled_pmf()
         with np.errstate(divide="ignore"):
-            return np.log(mantissa) - scale * (SCALE * math.log(2.0))
+            logarithms = np.log(mantissa) - scale * (SCALE * math.log(2.0))
+        return logarithms.reshape(*self.shape, logarithms.shape[1])
 
     def rvs(
         self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator | int
@@ -607,8 +609,7 @@ class FiniteReplayLaw:
         kernels.score_pmf(*rates.columns(), k_sham, k_destroy, mantissa, scale)
         if not possible.all():
             mantissa, scale = mantissa[:, possible], scale[:, possible]
-        shape = (*self.shape, mantissa.shape[1])
-        return mantissa.reshape(shape), scale.reshape(shape)
+        return mantissa, scale
 
     def _compute(self, kernel: Callable[..., None], outputs: int) -> tuple[Any, ...]:
         return compute(kernel, outputs, self.shape, self._rates(), self.k_sham, self.k_destroy)
