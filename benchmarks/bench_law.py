@@ -98,7 +98,9 @@ def main():
         report(f"tie, k = {k:,}", addition, ours, f"{ours * 1e9:.0f} ns", "<= 600 ns", ours <= 6e-7)
 
     law = cs.FiniteReplayLaw(0.3, 0.2, k=10_000)
-    scipy, ours = medians((lambda: scipy_pmf(0.3, 0.2, 10_000), 1), (law.pmf, 1))
+    scipy, ours = medians(
+        (lambda: scipy_pmf(0.3, 0.2, 10_000), 1), (lambda: [law.pmf() for _ in range(20)], 20)
+    )
     ratio = scipy / ours
     report("pmf, k = 10,000 / SciPy", scipy, ours, f"{ratio:,.0f}x faster", ">= 200x", ratio >= 200)
 

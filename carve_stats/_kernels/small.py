@@ -15,16 +15,11 @@ from numpy.typing import NDArray
 
 from carve_stats._kernels.jit import kernel
 
-__all__ = ["LARGEST", "small_signs", "small_tie"]
+__all__ = ["LARGEST", "small_differences", "small_tie"]
 
 LARGEST = 10  # beyond it the compiler no longer unrolls
 
 _Floats = NDArray[np.float64]
-
-
-def _tie_weights(k: int) -> tuple[float, ...]:
-    """Exact k! / ((k − 2i)! i!²) for i = 0 … k//2."""
-    return tuple(float(math.comb(k, 2 * i) * math.comb(2 * i, i)) for i in range(k // 2 + 1))
 
 
 @cache
@@ -33,7 +28,8 @@ def small_tie(k: int) -> Callable[[_Floats, _Floats, _Floats], None]:
 
     Σ_i k!/((k−2i)! i!²) (ab)^i (a+b)^(k−2i), by Horner: half the terms of Σ C(k,j)² a^j b^(k−j).
     """
-    weight, half, odd = _tie_weights(k), k // 2, k % 2 == 1
+    half, odd = k // 2, k % 2 == 1
+    weight = tuple(float(math.comb(k, 2 * i) * math.comb(2 * i, i)) for i in range(half + 1))
 
     @kernel
     def tie(p_sham: _Floats, p_destroy: _Floats, zero: _Floats) -> None:
@@ -52,22 +48,18 @@ def small_tie(k: int) -> Callable[[_Floats, _Floats, _Floats], None]:
 
 
 @cache
-def small_signs(k: int) -> Callable[[_Floats, _Floats, _Floats, _Floats, _Floats], None]:
-    """Kernel of P(Y < X), P(Y = X) and P(Y > X): the recursion of `signs.equal_signs`.
-
-    The tie is the one of `small_tie`, bit for bit.
-    """
+def small_differences(k: int) -> Callable[[_Floats, _Floats, _Floats, _Floats], None]:
+    """Kernel of P(Y < X) and P(Y > X), by the recursion of `signs.equal_signs`."""
     choose = tuple(float(math.comb(k, j)) for j in range(k + 1))
-    weight, half, odd = _tie_weights(k), k // 2, k % 2 == 1
 
     @kernel
-    def signs(
-        p_sham: _Floats, p_destroy: _Floats, negative: _Floats, zero: _Floats, positive: _Floats
+    def differences(
+        p_sham: _Floats, p_destroy: _Floats, negative: _Floats, positive: _Floats
     ) -> None:
-        for n in range(zero.size):
+        for n in range(negative.size):
             p, u = p_sham[n], p_destroy[n]
             q, v = 1.0 - p, 1.0 - u
-            a, b = p * u, q * v
+            qv = q * v
             p_power, u_power, sham, destroy, below, above = 1.0, 1.0, 1.0, 1.0, 0.0, 0.0
             for j in range(1, k + 1):
                 p_power *= p
@@ -75,19 +67,11 @@ def small_signs(k: int) -> Callable[[_Floats, _Floats, _Floats, _Floats, _Floats
                 sham *= q
                 destroy *= v
                 x, y = choose[j] * p_power, choose[j] * u_power
-                below = below * b + x * destroy
-                above = above * b + y * sham
+                below = below * qv + x * destroy
+                above = above * qv + y * sham
                 sham += x
                 destroy += y
-            both = a + b
-            ab, square, even, total = a * b, both * both, 1.0, weight[half]
-            for i in range(half - 1, -1, -1):
-                even *= square
-                total = total * ab + weight[i] * even
-            if odd:
-                total *= both
             negative[n] = min(below, 1.0)
-            zero[n] = min(total, 1.0)
             positive[n] = min(above, 1.0)
 
-    return signs
+    return differences

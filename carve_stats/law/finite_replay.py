@@ -644,6 +644,7 @@ def _signs(
         if k_sham == k_destroy:
             equal_tie(*rates.columns(), k_sham, zero)
     elif k_sham <= small.LARGEST and rates.only_p:
-        small.small_signs(k_sham)(rates.p_sham, rates.p_destroy, negative, zero, positive)
+        small.small_differences(k_sham)(rates.p_sham, rates.p_destroy, negative, positive)
+        small.small_tie(k_sham)(rates.p_sham, rates.p_destroy, zero)
     else:
         equal_k.equal_signs(*rates.columns(), k_sham, negative, zero, positive)

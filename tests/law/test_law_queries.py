@@ -205,7 +205,7 @@ class TestParameters:
         assert law.cdf("1/500") == pytest.approx(equal.cdf("1/500") - equal.tie() / 2, abs=0.01)
 
 
-@pytest.mark.parametrize("make_kernel", [small.small_tie, small.small_signs])
+@pytest.mark.parametrize("make_kernel", [small.small_tie, small.small_differences])
 def test_small_kernels_are_made_once_for_each_k(make_kernel):
     assert make_kernel(3) is make_kernel(3)
     assert make_kernel(3) is not make_kernel(4)
