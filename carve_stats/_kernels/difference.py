@@ -95,18 +95,16 @@ def _tilt(
     ratio: float,
     ratio_level: int,
     error: float,
-    e: _Floats,
-    e_level: _Integers,
     step: int,
     mantissa: _Floats,
     scale: _Integers,
 ) -> None:
-    """Write e_{k−d} ratio^d at k + step·d for d = 0 … k."""
+    """Write e_{k−d} ratio^d at k + step·d for d = 0 … k; e_n is read at n."""
     power, level = 1.0, 0
     for d in range(k + 1):
         here = k + step * d
-        mantissa[here] = e[k - d] * power * (1.0 + d * error)
-        scale[here] = e_level[k - d] + level
+        mantissa[here] = mantissa[k - d] * power * (1.0 + d * error)
+        scale[here] = scale[k - d] + level
         power *= ratio
         level += ratio_level
         if power < _LEAST:
@@ -175,8 +173,7 @@ def difference_pmf(
     g, low = product(down, up)
     g_error = down_error + up_error + low / g
     g = unscale(g, down_level + up_level)
-    e, e_level = np.empty(k + 1), np.empty(k + 1, np.int64)
-    _coefficients(k, g, g_error, e, e_level)
-    _tilt(k, down, down_level, down_error, e, e_level, -1, mantissa, scale)
-    _tilt(k, up, up_level, up_error, e, e_level, 1, mantissa, scale)
+    _coefficients(k, g, g_error, mantissa, scale)
+    _tilt(k, up, up_level, up_error, 1, mantissa, scale)  # before e is written over
+    _tilt(k, down, down_level, down_error, -1, mantissa, scale)
     _normalise(mantissa, scale)

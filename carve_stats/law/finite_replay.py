@@ -605,7 +605,7 @@ class FiniteReplayLaw:
         possible, _ = possible_scores(k_sham, k_destroy)
         rates = self._rates()
         mantissa = np.empty((len(rates), possible.size))
-        scale = np.empty(mantissa.shape, np.int64)
+        scale = np.empty(mantissa.shape, np.int32)  # at most nine times k
         kernels.score_pmf(*rates.columns(), k_sham, k_destroy, mantissa, scale)
         if not possible.all():
             mantissa, scale = mantissa[:, possible], scale[:, possible]
