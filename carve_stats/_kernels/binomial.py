@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,7 +31,7 @@ def unscale(mantissa: float, scale: int) -> float:
 
 
 @kernel
-def unscale_all(mantissa: NDArray[np.float64], scale: NDArray[np.int64]) -> None:
+def unscale_all(mantissa: NDArray[np.float64], scale: NDArray[np.signedinteger[Any]]) -> None:
     """Scaled numbers, each row of them, as doubles in the place of the mantissas."""
     for row in range(mantissa.shape[0]):
         for n in range(mantissa.shape[1]):

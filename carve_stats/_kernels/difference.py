@@ -17,6 +17,7 @@ B^k is left out: the sum, which is 1, sets the level.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from carve_stats._kernels.jit import kernel
 from carve_stats._kernels.twofold import add, complements, multiply, product
 
 _Floats = NDArray[np.float64]
-_Integers = NDArray[np.int64]
+_Integers = NDArray[np.signedinteger[Any]]
 
 _UP = 2.0**SCALE
 _DOWN = 2.0**-SCALE

@@ -7,6 +7,7 @@ compared as y·k_sham − x·k_destroy. Every sum has terms of one sign.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from carve_stats._kernels.difference import difference_pmf
 from carve_stats._kernels.jit import kernel
 
 _Floats = NDArray[np.float64]
-_Integers = NDArray[np.int64]
+_Integers = NDArray[np.signedinteger[Any]]
 
 
 @kernel

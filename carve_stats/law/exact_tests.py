@@ -23,8 +23,10 @@ TESTS = ("barnard", "barnard-unpooled", "boschloo", "fisher")
 ALTERNATIVES = ("two-sided", "greater", "less")
 TWO_SIDED = ("statistic", "doubling")
 
+_MOST_OUTCOMES = 100_000  # their table takes half a minute
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExactTest:
     """The p-values of every table of one pair of budgets; see `exact_test`.
 
@@ -49,29 +51,39 @@ class ExactTest:
     p_values: NDArray[np.float64]
     lower: NDArray[np.float64]
 
-    def rejects(self, level: float) -> NDArray[np.bool_]:
+    def rejects(self, significance: float) -> NDArray[np.bool_]:
         """Which tables reject p_destroy = p_sham.
 
         Parameters
         ----------
-        level : float
-            Significance level, above 0 and below 1.
+        significance : float
+            Above 0 and below 1.
 
         Returns
         -------
         ndarray of bool, shape (k_sham + 1, k_destroy + 1)
-            Where p <= level. The probability of it is at most `level` whatever the common
-            flip probability is.
+            Where p <= significance. The probability of it is at most `significance` whatever
+            the common flip probability is; elsewhere it is the power of the test, and
+            `FiniteReplayLaw.probability` computes it.
 
         Raises
         ------
         InputError
-            A level that is not between 0 and 1.
+            A significance that is not between 0 and 1.
         """
-        level = one_number("level", level)
-        if not 0.0 < level < 1.0:
-            raise InputError(f"level={level} must lie between 0 and 1, such as .05")
-        return self.p_values <= level
+        bound = one_number("significance", significance)
+        if not 0.0 < bound < 1.0:
+            raise InputError(f"significance={bound} must lie between 0 and 1, such as .05")
+        return self.p_values <= bound
+
+    def __repr__(self) -> str:
+        alternative = self.alternative
+        if alternative == "two-sided":
+            alternative += f" by {self.two_sided}"
+        return (
+            f"<ExactTest {self.test}, {alternative}, k_sham={self.k_sham},"
+            f" k_destroy={self.k_destroy}, smallest p-value {self.p_values.min():.3g}>"
+        )
 
 
 def exact_test(
@@ -106,7 +118,8 @@ def exact_test(
     Raises
     ------
     InputError
-        A budget that is not a whole number of at least 0; an unknown name.
+        A budget that is not a whole number of at least 0, or has more than 100,000 outcomes; an
+        unknown name.
 
     Notes
     -----
@@ -121,7 +134,7 @@ def exact_test(
     Exchanging the arms, or flips and non-flips, with the alternative mirrored, gives the same
     p-values to the last bit.
 
-    A table takes about 1 ms at k = 10, 10 ms at k = 30 and 0.2 s at k = 100.
+    A table takes about 1 ms at k = 10, 10 ms at k = 30, 0.2 s at k = 100 and 20 s at k = 300.
 
     References
     ----------
@@ -141,6 +154,7 @@ def exact_test(
     k_sham = one_whole_number("k_sham", k_sham, least=0)
     k_destroy = one_whole_number("k_destroy", k_destroy, least=0)
     _refuse_unknown(test, alternative, two_sided)
+    _refuse_large(k_sham, k_destroy)
     return _exact_test(k_sham, k_destroy, test, alternative, two_sided)
 
 
@@ -189,6 +203,7 @@ def exact_p_values(
     _refuse_unknown(test, alternative, two_sided)
     p_values = np.empty(x.size)
     for k_sham, k_destroy, rows in budget_groups(m, n):
+        _refuse_large(k_sham, k_destroy)
         table = _exact_test(k_sham, k_destroy, test, alternative, two_sided)
         p_values[rows] = table.p_values[x[rows], y[rows]]
     return shaped(p_values, shape)
@@ -202,6 +217,15 @@ def _refuse_unknown(test: str, alternative: str, two_sided: str) -> None:
     ):
         if name not in known:
             raise InputError(unknown_name(kind, name, known))
+
+
+def _refuse_large(k_sham: int, k_destroy: int) -> None:
+    outcomes = (k_sham + 1) * (k_destroy + 1)
+    if outcomes > _MOST_OUTCOMES:
+        raise InputError(
+            f"k_sham={k_sham} and k_destroy={k_destroy} have {outcomes} outcomes: exact tests are"
+            f" for at most {_MOST_OUTCOMES}, some 300 replays in each arm"
+        )
 
 
 @lru_cache(maxsize=256)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -356,15 +357,14 @@ class FiniteReplayLaw:
 
         return self._compute(kernel, 1)[0]
 
-    def probability(self, selected: ScoreRule | ArrayLike) -> Any:
+    def probability(self, selected: ScoreRule | str | ArrayLike) -> Any:
         """P(the question is selected): the power of a rule or of a test.
 
         Parameters
         ----------
-        selected : ScoreRule or array_like of bool, shape (k_sham + 1, k_destroy + 1)
-            A comparison of the score with a rational, such as
-            ``ScoreRule.parse("score <= 0")``; or whether each outcome (x SHAM and y DESTROY
-            flips) is selected, as `ExactTest.rejects` has it.
+        selected : ScoreRule, str or array_like of bool, shape (k_sham + 1, k_destroy + 1)
+            A comparison of the score with a rational, such as ``"score <= 0"``; or whether each
+            outcome (x SHAM and y DESTROY flips) is selected, as `ExactTest.rejects` has it.
 
         Returns
         -------
@@ -374,7 +374,8 @@ class FiniteReplayLaw:
         Raises
         ------
         InputError
-            A table that has not the shape of the law's one budget, or is not of bools.
+            A text that is no rule; a table that has not the shape of the law's one budget, or
+            is not of bools.
 
         Notes
         -----
@@ -384,36 +385,37 @@ class FiniteReplayLaw:
         Examples
         --------
         >>> law = FiniteReplayLaw(.25, .375, k=3)
-        >>> law.probability(ScoreRule.parse("score > 0")) == 7533 / 16384
+        >>> law.probability("score > 0") == 7533 / 16384
         True
         >>> from carve_stats.law.exact_tests import exact_test
         >>> barnard = exact_test(10, 10, test="barnard")
         >>> FiniteReplayLaw(.2, .7, k=10).probability(barnard.rejects(.05))
         0.62...
         """
-        if isinstance(selected, ScoreRule):
-            return self._between(selected.ends)
-        table = self._table(selected)
+        if isinstance(selected, ScoreRule | str):
+            rule = ScoreRule.parse(selected) if isinstance(selected, str) else selected
+            return self._between(rule.ends)
+        return self._among(self._table(selected))
 
-        def kernel(rates: FlipRates, k_sham: int, k_destroy: int, out: Any) -> None:
-            kernels.outcome_probability(*rates.columns(), k_sham, k_destroy, table, out)
-
-        return self._compute(kernel, 1)[0]
-
-    def wrong_sign(self, rule: ScoreRule | None = None) -> Any:
-        """P(Δ̂ has the sign that p_destroy − p_sham has not, and the rule selects it).
+    def wrong_sign(self, selected: ScoreRule | str | ArrayLike = "score >= -1") -> Any:
+        """P(Δ̂ has the sign that p_destroy − p_sham has not, and the question is selected).
 
         Parameters
         ----------
-        rule : ScoreRule, optional
-            Which scores are looked at; all of them if it is left out. Where it tells which
-            scores lead to a decision, this is the probability of deciding the wrong way.
+        selected : ScoreRule, str or array_like of bool, shape (k_sham + 1, k_destroy + 1)
+            As in `probability`; every score unless it is given. Where it tells which outcomes
+            lead to a decision, this is the probability of deciding the wrong way.
 
         Returns
         -------
         float or ndarray
             A float for one question, else an array of the law's shape. NaN where
             p_destroy = p_sham: then there is no sign to be wrong about.
+
+        Raises
+        ------
+        InputError
+            As `probability`.
 
         Notes
         -----
@@ -425,21 +427,27 @@ class FiniteReplayLaw:
         >>> law = FiniteReplayLaw(.25, .375, k=3)
         >>> law.wrong_sign() == law.negative()
         True
-        >>> round(law.wrong_sign(ScoreRule.parse("score <= -1/2")), 4)
+        >>> round(law.wrong_sign("score <= -1/2"), 4)
         0.045
         """
-        every = ScoreRule.parse("score >= -1") if rule is None else rule
+        if isinstance(selected, ScoreRule | str):
+            rule = ScoreRule.parse(selected) if isinstance(selected, str) else selected
 
-        def below(denominator: int) -> tuple[int, int]:
-            lowest, highest = every.ends(denominator)
-            return lowest, min(highest, -1)
+            def below(denominator: int) -> tuple[int, int]:
+                lowest, highest = rule.ends(denominator)
+                return lowest, min(highest, -1)
 
-        def above(denominator: int) -> tuple[int, int]:
-            lowest, highest = every.ends(denominator)
-            return max(lowest, 1), highest
+            def above(denominator: int) -> tuple[int, int]:
+                lowest, highest = rule.ends(denominator)
+                return max(lowest, 1), highest
 
+            negative, positive = self._between(below), self._between(above)
+        else:
+            table, budget = self._table(selected), self._one_budget()
+            negative = self._among(table & ScoreRule("<", Fraction(0)).table(*budget))
+            positive = self._among(table & ScoreRule(">", Fraction(0)).table(*budget))
         difference = np.asarray(self.mean())
-        wrong = np.where(difference > 0, self._between(below), self._between(above))
+        wrong = np.where(difference > 0, negative, positive)
         return shaped(np.where(difference == 0, np.nan, wrong), self.shape)
 
     def lattice(self) -> tuple[NDArray[np.int64], int]:
@@ -568,10 +576,19 @@ class FiniteReplayLaw:
         table = np.ascontiguousarray(selected)
         if table.shape != (k_sham + 1, k_destroy + 1) or table.dtype != np.bool_:
             raise InputError(
-                f"selected has shape {table.shape} and type {table.dtype}: give a ScoreRule, or a"
-                f" table of bools of shape {(k_sham + 1, k_destroy + 1)}"
+                "selected must be a rule such as 'score <= 0', or a table of bools of shape"
+                f" {(k_sham + 1, k_destroy + 1)} such as exact_test({k_sham}, {k_destroy})"
+                ".rejects(.05)"
             )
         return table
+
+    def _among(self, table: NDArray[np.bool_]) -> Any:
+        """P(the outcome is one of the table's)."""
+
+        def kernel(rates: FlipRates, k_sham: int, k_destroy: int, out: Any) -> None:
+            kernels.outcome_probability(*rates.columns(), k_sham, k_destroy, table, out)
+
+        return self._compute(kernel, 1)[0]
 
     def _between(self, ends: Callable[[int], tuple[int, int]]) -> Any:
         """P(the numerator of the score is between the two ends that a denominator has)."""
@@ -600,7 +617,7 @@ class FiniteReplayLaw:
             row(self.p_sham), row(self._q_sham), row(self.p_destroy), row(self._q_destroy)
         )
 
-    def _scaled_pmf(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def _scaled_pmf(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         k_sham, k_destroy = self._one_budget()
         possible, _ = possible_scores(k_sham, k_destroy)
         rates = self._rates()

@@ -19,6 +19,8 @@ __all__ = ["EXACT_INTERVALS", "INTERVALS", "IntervalTable", "interval_table", "s
 INTERVALS = tuple(LOWER_LIMITS)
 EXACT_INTERVALS = ("agresti-min", "chan-zhang", "santner-snell")
 
+_MOST_REPLAYS = 200  # in both arms together; one exact interval then takes a second
+
 _Integers = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 
@@ -56,8 +58,8 @@ def interval_table(
     Raises
     ------
     InputError
-        A budget that is not a whole number of at least 0, an unknown `interval`, or a level
-        outside (0, 1).
+        A budget that is not a whole number of at least 0, more than 200 replays in all for an
+        exact interval, an unknown `interval`, or a level outside (0, 1).
 
     Notes
     -----
@@ -196,6 +198,11 @@ def _limits(
     interval round. So does exchanging the arms; both together leave it as it is, and the limit
     is computed for one of the two tables. That makes the symmetries exact to the bit.
     """
+    if interval in EXACT_INTERVALS and m + n > _MOST_REPLAYS:
+        raise InputError(
+            f"k_sham={m} and k_destroy={n}: exact intervals are for at most {_MOST_REPLAYS} replays"
+            " in both arms together; at so many 'miettinen-nurminen' holds its level nearly"
+        )
     if m == 0 or n == 0:
         return np.full(x.size, -1.0), np.full(x.size, 1.0)
     sham, destroy = np.concatenate([x, m - x]), np.concatenate([y, n - y])

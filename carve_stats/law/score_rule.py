@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from carve_stats.errors import InputError, unknown_name
-from carve_stats.law._arguments import as_fraction, whole_number
+from carve_stats.law._arguments import Rational, as_fraction, whole_number
 
 __all__ = ["COMPARISONS", "ScoreRule"]
 
@@ -29,8 +29,8 @@ class ScoreRule:
     ----------
     comparison : str
         One of ``<``, ``<=``, ``=``, ``>=`` and ``>``.
-    threshold : Fraction
-        What the score is compared with.
+    threshold : Fraction, int, str or float
+        What the score is compared with; kept as a Fraction. A float is the decimal that it prints.
 
     Notes
     -----
@@ -56,8 +56,10 @@ class ScoreRule:
     def __post_init__(self) -> None:
         if self.comparison not in COMPARISONS:
             raise InputError(unknown_name("comparison", self.comparison, COMPARISONS))
-        if not isinstance(self.threshold, Fraction):
-            raise InputError(f"threshold={self.threshold!r} must be a Fraction")
+        threshold: Rational = self.threshold
+        if isinstance(threshold, float):
+            threshold = repr(float(threshold))  # .1 is 1/10, as in a text
+        object.__setattr__(self, "threshold", as_fraction("threshold", threshold))
 
     @classmethod
     def parse(cls, text: str) -> ScoreRule:

@@ -349,7 +349,7 @@ def test_rejection_is_p_at_most_the_level():
         (lambda: exact_p_values(-1, 3, 2, 3), "sham_flips=-1 must be a whole number of at least 0"),
         (
             lambda: exact_test(3, 3).rejects(5),
-            "level=5.0 must lie between 0 and 1, such as .05",
+            "significance=5.0 must lie between 0 and 1, such as .05",
         ),
     ],
 )
@@ -357,3 +357,15 @@ def test_wrong_input_is_refused_in_one_line(call, message):
     with pytest.raises(InputError) as caught:
         call()
     assert str(caught.value) == message
+
+
+def test_very_many_replays_are_refused_at_once():
+    for call in (lambda: exact_test(10_000, 10), lambda: exact_p_values(1, 10_000, 1, 10)):
+        with pytest.raises(InputError, match="110011 outcomes"):
+            call()
+
+
+def test_a_test_shows_itself_on_one_line():
+    assert repr(exact_test(3, 4, alternative="less")) == (
+        "<ExactTest barnard, less, k_sham=3, k_destroy=4, smallest p-value 0.00823>"
+    )

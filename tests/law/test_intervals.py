@@ -410,3 +410,12 @@ class TestRefusals:
         with pytest.raises(InputError, match=message) as refusal:
             score_intervals(*columns)
         assert "\n" not in str(refusal.value)
+
+
+def test_exact_intervals_for_very_many_replays_are_refused_at_once():
+    for call in (lambda: interval_table(150, 60), lambda: score_intervals(3, 150, 2, 60)):
+        with pytest.raises(
+            InputError, match=r"k_sham=150 and k_destroy=60: .*'miettinen-nurminen'"
+        ):
+            call()
+    assert score_intervals(3, 150, 2, 60, interval="miettinen-nurminen").low < 2 / 60 - 3 / 150

@@ -15,6 +15,7 @@ from oracles import tie as exact_tie
 
 from carve_stats._kernels import small
 from carve_stats.errors import InputError
+from carve_stats.law.exact_tests import exact_test
 from carve_stats.law.finite_replay import FiniteReplayLaw
 from carve_stats.law.score_rule import COMPARISONS, ScoreRule
 
@@ -124,6 +125,29 @@ class TestSelection:
         )
         exact = sum((sham[x] * destroy[y] for x, y in np.argwhere(selected)), Fraction(0))
         assert close(make(budget, p, u).probability(selected), exact)
+
+    @given(budgets, rates, rates)
+    def test_a_test_that_decides_the_wrong_way(self, budget, p, u):
+        rejected = exact_test(*budget).rejects(0.5)
+        wrong = make(budget, p, u).wrong_sign(rejected)
+        if p != u:
+            table = np.array(
+                [
+                    [rejected[x, y] and (y * budget[0] - x * budget[1]) * (u - p) < 0
+                     for y in range(budget[1] + 1)]
+                    for x in range(budget[0] + 1)
+                ]
+            )  # fmt: skip
+            assert wrong == make(budget, p, u).probability(table)
+
+    def test_a_rule_may_be_a_text(self):
+        law = FiniteReplayLaw(0.3, 0.5, k=4)
+        rule = ScoreRule.parse("score >= 1/2")
+        assert law.probability("score >= 1/2") == law.probability(rule)
+        assert law.wrong_sign("score <= -1/2") == law.wrong_sign(ScoreRule("<=", "-1/2"))
+        for method in (law.probability, law.wrong_sign):
+            with pytest.raises(InputError, match="rule='scores'"):
+                method("scores")
 
     def test_a_table_must_be_of_bools_and_of_the_budget(self):
         law = FiniteReplayLaw(0.3, 0.5, k_sham=2, k_destroy=3)

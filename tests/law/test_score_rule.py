@@ -80,8 +80,13 @@ def test_other_texts_are_refused(text):
 def test_wrong_parts_are_refused():
     with pytest.raises(InputError, match="unknown comparison '=<'"):
         ScoreRule("=<", Fraction(0))
-    with pytest.raises(InputError, match=r"threshold=0\.5 must be a Fraction"):
-        ScoreRule("<", 0.5)
+    with pytest.raises(InputError, match=r"threshold='half'"):
+        ScoreRule("<", "half")
+
+
+def test_a_threshold_is_the_number_that_it_shows():
+    for threshold in (0.1, np.float64(0.1), "0.1", "1/10", Fraction(1, 10)):
+        assert ScoreRule("<=", threshold) == ScoreRule.parse("score <= 1/10")
 
 
 def test_no_score_is_never_selected_and_shapes_broadcast():
