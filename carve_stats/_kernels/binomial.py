@@ -23,7 +23,7 @@ _DOWN = 2.0**-SCALE
 @kernel
 def unscale(mantissa: float, scale: int) -> float:
     """A scaled number as a double; 0 where it is too small to be one."""
-    if scale > 4:
+    if scale > 8:  # mantissas may be large, but no more than 2**1024
         return 0.0
     for _ in range(scale):
         mantissa *= _DOWN

@@ -63,7 +63,7 @@ def tie_sequence(
         for j in range(k):
             high, low = _combine(j, s, now, c, before)
             before, now = now, divide(high, low, j + 1.0)
-            zero[place + j + 1] = min(max(now[0], 0.0), 1.0)
+            zero[place + j + 1] = min(max(now[0], 0.0), zero[place + j])  # they never rise
 
 
 @kernel

@@ -26,6 +26,12 @@ from carve_stats.law.score_rule import ScoreRule
 __all__ = ["FiniteReplayLaw", "SignShares"]
 
 
+# The logarithm of 2**SCALE in two parts: a whole number times the first one is exact. The last
+# term is what the double math.log(2) lacks of log 2.
+_LOG_SCALE = round(SCALE * math.log(2.0) * 2**20) / 2**20
+_LOG_SCALE_REST = SCALE * math.log(2.0) - _LOG_SCALE + SCALE * 2.3190468138462996e-17
+
+
 class SignShares(NamedTuple):
     """One figure for each sign of the score; floats, or arrays of one shape."""
 
@@ -397,7 +403,7 @@ class FiniteReplayLaw:
             return self._between(rule.ends)
         return self._among(self._table(selected))
 
-    def wrong_sign(self, selected: ScoreRule | str | ArrayLike = "score >= -1") -> Any:
+    def wrong_sign(self, selected: ScoreRule | str | ArrayLike | None = None) -> Any:
         """P(Δ̂ has the sign that p_destroy − p_sham has not, and the question is selected).
 
         Parameters
@@ -430,7 +436,9 @@ class FiniteReplayLaw:
         >>> round(law.wrong_sign("score <= -1/2"), 4)
         0.045
         """
-        if isinstance(selected, ScoreRule | str):
+        if selected is None:
+            negative, _, positive = self.signs()
+        elif isinstance(selected, ScoreRule | str):
             rule = ScoreRule.parse(selected) if isinstance(selected, str) else selected
 
             def below(denominator: int) -> tuple[int, int]:
@@ -517,7 +525,7 @@ class FiniteReplayLaw:
         """
         mantissa, scale = self._scaled_pmf()
         with np.errstate(divide="ignore"):
-            logarithms = np.log(mantissa) - scale * (SCALE * math.log(2.0))
+            logarithms = np.log(mantissa) - scale * _LOG_SCALE_REST - scale * _LOG_SCALE
         return logarithms.reshape(*self.shape, logarithms.shape[1])
 
     def rvs(

@@ -84,8 +84,8 @@ def interval_table(
     wherever the test rejects (every table up to k = 20 at .8, .9, .95 and .99 was looked at).
     With unequal budgets 0 can be rejected and lie in a gap, beyond which differences are not:
     coverage demands that the interval holds those, and so it holds 0. Of the rejecting tables
-    with up to 20 replays an arm that concerns 0.6 % at the level .95 (``agresti-min``; at
-    least 2 against 15 replays) and 0.2 % (``chan-zhang``).
+    with up to 20 replays an arm that concerns 0.6 % at the level .95 (``agresti-min``; first
+    at 2 against 15 replays, and 1 against 17) and 0.2 % (``chan-zhang``).
 
     At k = 3 the exact intervals cover at least 95 % everywhere, Miettinen and Nurminen's down
     to 84.7 % and Newcombe's down to 82.7 %. The lengths, averaged over the tables, are 1.195

@@ -367,5 +367,5 @@ def test_very_many_replays_are_refused_at_once():
 
 def test_a_test_shows_itself_on_one_line():
     assert repr(exact_test(3, 4, alternative="less")) == (
-        "<ExactTest barnard, less, k_sham=3, k_destroy=4, smallest p-value 0.00823>"
+        "<ExactTest barnard, less, k_sham=3, k_destroy=4, smallest p-value 0.00839>"
     )

@@ -75,7 +75,7 @@ class TestPmf:
             exact = law_oracles.log_difference(k, Fraction(p), Fraction(u), int(place) - k)
             # A double near a large logarithm cannot say more than half a unit in its last place.
             assert abs(logpmf[place] - exact) <= 1e-12 + abs(exact) * 2.0**-52
-            if exact > -660:
+            if exact > -700:
                 assert abs(pmf[place] / mpmath.exp(exact) - 1) <= tolerance
                 compared += 1
         assert compared >= 4
@@ -110,6 +110,25 @@ class TestPmf:
         for log, share in zip(law.logpmf(), exact_pmf(12, 12, p, u).values(), strict=True):
             exact = law_oracles.logarithm(share)
             assert abs(log - exact) <= 1e-12 + abs(exact) * 2.0**-52
+
+    @pytest.mark.parametrize(
+        ("k", "p", "u"), [(129, 0.2, 0.98), (1000, 0.7, 0.2), (10_000, 0.5, 0.9), (40, 0.3, 1e-9)]
+    )
+    def test_no_entry_is_lost_that_a_float_can_hold(self, k, p, u):
+        law = FiniteReplayLaw(p, u, k)
+        pmf, logpmf = law.pmf(), law.logpmf()
+        assert (pmf[logpmf > -744] > 0).all()
+        normal = logpmf > -700
+        assert np.log(pmf[normal]) == pytest.approx(logpmf[normal], abs=1e-11)
+
+    @pytest.mark.parametrize(
+        ("k", "p", "u", "place"),
+        [(1000, 0.9357926558382951, 5.3241092193996096e-12, 2000), (124, 1e-300, 3e-299, 36)],
+    )
+    def test_logarithms_to_half_a_unit_in_the_last_place(self, k, p, u, place):
+        exact = law_oracles.log_difference(k, Fraction(p), Fraction(u), place - k)
+        log = FiniteReplayLaw(p, u, k).logpmf()[place]
+        assert abs(log - exact) <= 0.55 * np.spacing(abs(log))
 
     def test_almost_certain_to_differ_everywhere(self):
         law = FiniteReplayLaw(p_sham=1e-300, q_destroy=3e-300, k=12)
