@@ -136,6 +136,13 @@ class ReplayCounts:
         ledger: Ledger | None = None,
     ) -> None:
         given_ids = _ids("question", question)
+        required = dict(
+            sham_flips=sham_flips, sham_replays=sham_replays, destroy_flips=destroy_flips,
+            destroy_replays=destroy_replays,
+        )  # fmt: skip
+        for name, values in required.items():
+            if values is None:
+                raise InputError(f"{name} is None: give one count a question")
         order = np.argsort(given_ids, kind="stable")
         ids = given_ids[order]
         twice = np.flatnonzero(ids[1:] == ids[:-1])
@@ -144,10 +151,9 @@ class ReplayCounts:
                 f"question={str(ids[twice[0]])!r} stands in two rows: each question needs one"
                 " row; pool runs with ReplayCounts.pool"
             )
-        given = dict(
-            sham_flips=sham_flips, sham_replays=sham_replays, destroy_flips=destroy_flips,
-            destroy_replays=destroy_replays, self_flips=self_flips, self_replays=self_replays,
-            self_invalid=self_invalid, sham_invalid=sham_invalid, destroy_invalid=destroy_invalid,
+        given = required | dict(
+            self_flips=self_flips, self_replays=self_replays, self_invalid=self_invalid,
+            sham_invalid=sham_invalid, destroy_invalid=destroy_invalid,
         )  # fmt: skip
         columns = {n: _whole(n, v, given_ids)[order] for n, v in given.items()}
         for name, values in columns.items():
@@ -334,6 +340,8 @@ def _whole(name: str, values: ArrayLike | None, ids: NDArray[np.str_]) -> NDArra
     if array.shape != ids.shape:
         raise InputError(f"{name} has shape {array.shape}: it must be {ids.shape}, one a question")
     try:
+        if array.dtype.names is not None:
+            raise TypeError
         as_float = array.astype(float)
     except (TypeError, ValueError):
         raise InputError(f"{name} holds values that are not numbers: give counts") from None
@@ -344,6 +352,8 @@ def _whole(name: str, values: ArrayLike | None, ids: NDArray[np.str_]) -> NDArra
 
 
 def _array(name: str, values: ArrayLike) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise InputError(f"{name} has masked entries: leave those questions out, or fill them")
     try:
         return np.asarray(values)
     except ValueError:

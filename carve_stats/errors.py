@@ -18,6 +18,7 @@ __all__ = [
     "PlanError",
     "RecordError",
     "StoreError",
+    "check_name",
     "one_line",
     "unknown_name",
 ]
@@ -112,3 +113,21 @@ def unknown_name(kind: str, value: object, known: Iterable[str]) -> str:
     by_folded_name = {name.casefold(): name for name in names}
     nearest = difflib.get_close_matches(str(value).casefold(), by_folded_name, n=1)
     return f"{message}; did you mean {by_folded_name[nearest[0]]!r}?" if nearest else message
+
+
+def check_name(kind: str, value: object, known: Iterable[str]) -> None:
+    """Refuse anything but one of the known names.
+
+    Parameters
+    ----------
+    kind, value, known
+        As in `unknown_name`.
+
+    Raises
+    ------
+    InputError
+        Another name, or no text at all.
+    """
+    names = list(known)
+    if not isinstance(value, str) or value not in names:
+        raise InputError(unknown_name(kind, value, names))

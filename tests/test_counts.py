@@ -177,3 +177,13 @@ def test_a_missing_id_among_texts_is_no_id(name, missing):
 def test_bytes_are_no_ids():
     with pytest.raises(InputError, match="question holds bytes"):
         ReplayCounts([b"a"], [1], [3], [2], [3])
+
+
+def test_required_counts_are_not_taken_for_zeros():
+    ids, three = ["a", "b"], [3, 3]
+    with pytest.raises(InputError, match="sham_flips is None"):
+        ReplayCounts(ids, None, three, [3, 1], three)
+    with pytest.raises(InputError, match="destroy_flips has masked entries"):
+        ReplayCounts(ids, [1, 1], three, np.ma.array([3, 1], mask=[0, 1]), three)
+    with pytest.raises(InputError, match="not numbers"):
+        ReplayCounts(ids, np.zeros(2, [("x", int)]), three, [3, 1], three)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import click
 
-__all__ = ["Progress", "echo_json", "json_option", "progress_bar"]
+__all__ = ["Progress", "echo_json", "json_option", "progress_bar", "resumable"]
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
@@ -29,6 +29,15 @@ def echo_json(result: Mapping[str, Any]) -> None:
     NaN and infinity are refused, since JSON has neither.
     """
     click.echo(json.dumps(result, allow_nan=False))
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Let an interruption say that what is done is kept; also a decorator of a command."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the same command goes on with what is left") from None
 
 
 @contextmanager

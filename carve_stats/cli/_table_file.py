@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
 import os
 import stat
@@ -62,10 +64,60 @@ def check_output(path: str) -> Path:
 
 
 def refuse_input(output: Path, inputs: Iterable[str]) -> None:
-    """Refuse to write over a file that was read."""
-    for path in inputs:
-        if output.exists() and os.path.exists(path) and os.path.samefile(output, path):
-            raise InputError(f"--output {str(output)!r} is one of the logs: name another file")
+    """Refuse to write over a file that will be read, or anywhere in a folder that will be.
+
+    Parameters
+    ----------
+    output : Path
+        As `check_output` gives it.
+    inputs : iterable of str
+        Paths and globs of what will be read; what is not there is let pass.
+
+    Raises
+    ------
+    InputError
+        A new file in a folder of logs would be a log to the next command.
+    """
+    own = _identity(output)
+    # A link stands in one folder and leads into another: either may be read.
+    folders = (output.parent.resolve(), Path(os.path.realpath(output)).parent)
+    around = {_identity(place) for folder in folders for place in (folder, *folder.parents)}
+    for given in inputs:
+        for path in [given] if os.path.exists(given) else glob.glob(given, recursive=True):
+            for place in _places(path):
+                if place == own:
+                    raise InputError(
+                        f"--output {str(output)!r} is one of the logs: name another file"
+                    )
+                if place in around:
+                    raise InputError(
+                        f"--output {str(output)!r} is inside {path!r}, that is read: name a file"
+                        " elsewhere"
+                    )
+
+
+def _places(path: str) -> Iterator[tuple[int, int]]:
+    """What reading the path may reach: itself, the folders in it, and where links in it lead."""
+    waiting, seen = [path], set()
+    while waiting:
+        place = waiting.pop()
+        identity = _identity(place)
+        if identity is None or identity in seen:  # a link to nothing, or a circle of links
+            continue
+        seen.add(identity)
+        yield identity
+        # A folder that cannot be listed is for the reader to complain about.
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            waiting += [e.path for e in entries if e.is_symlink() or e.is_dir()]
+
+
+def _identity(path: str | Path) -> tuple[int, int] | None:
+    """What tells files apart under whatever names; None where there is no file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def write_table(path: Path, columns: Columns) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from carve_stats.cli._output import echo_json, json_option, progress_bar
+from carve_stats.cli._output import echo_json, json_option, progress_bar, resumable
 
 __all__ = ["demo"]
 
@@ -18,6 +18,7 @@ __all__ = ["demo"]
 @click.option("--seed", type=int, default=1, show_default=True, help="The run's seed.")
 @click.option("--workers", type=int, default=2, show_default=True, help="Threads.")
 @json_option
+@resumable()
 def demo(store: str, k: int, questions: int | None, seed: int, workers: int, as_json: bool) -> None:
     """Audit the built-in agent, ending in an HTML report.
 

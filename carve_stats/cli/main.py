@@ -61,8 +61,9 @@ def main() -> None:
         message = " ".join(error.format_message().split()).removesuffix(".")
         _echo_error(f"{message} (see {command} --help)")
         sys.exit(error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        _echo_error("interrupted; the same command goes on with what is left")
+    except (KeyboardInterrupt, click.Abort) as error:
+        # Click makes an Abort of the KeyboardInterrupt; what `resumable` says is in the latter.
+        _echo_error(f"interrupted; {str(error.__cause__ or '') or 'nothing was written'}")
         sys.exit(130)  # what a shell reports for it: 128 + SIGINT
     except CarveStatsError as error:
         _echo_error(str(error))

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from carve_stats.cli._output import echo_json, json_option, progress_bar
+from carve_stats.cli._output import echo_json, json_option, progress_bar, resumable
 
 __all__ = ["replay"]
 
@@ -23,6 +23,7 @@ __all__ = ["replay"]
 @click.option("--store", metavar="DIR", help="The run's directory.")
 @click.option("--limit", type=int, metavar="N", help="Only the first N questions.")
 @json_option
+@resumable()
 def replay(config: str, limit: int | None, as_json: bool, **overrides: Any) -> None:
     """Run or resume the replays that CONFIG asks for.
 

@@ -32,7 +32,7 @@ __all__ = ["score"]
     type=float,
     default=0.95,
     show_default=True,
-    help="Confidence level; a question is established at 1 − level.",
+    help="Confidence level; a question is established at the significance 1 − level.",
 )
 @click.option(
     "--test",
@@ -82,7 +82,7 @@ def score(
     """Score every question of replay LOGS: interval, p-value, decision.
 
     LOGS is a folder in the CARVE layout, a run directory, or JSONL, CSV or Parquet files.
-    Without --output and --json a summary and the first rows are printed.
+    A summary is printed, and without --output the ten questions with the smallest p-values.
 
     \b
     Examples:
@@ -94,12 +94,11 @@ def score(
     from carve_stats.law.score_rule import ScoreRule
 
     parsed = None if rule is None else ScoreRule.parse(rule)
-    counts = read_logs(**reading)
     if target is not None:
-        read = () if counts.ledger is None else counts.ledger.inputs
-        videos = reading["videos"]
-        refuse_input(target, [*read, *reading["logs"], *([] if videos is None else [videos])])
+        refuse_input(target, [*reading["logs"], *filter(None, [reading["videos"]])])
+    counts = read_logs(**reading)
 
+    from carve_stats.inference.score_display import as_text
     from carve_stats.inference.scores import score_table
 
     table = score_table(
@@ -112,11 +111,12 @@ def score(
         two_sided=two_sided,
         adjust=adjust,
     )
+    shown = None if as_json else as_text(table, rows=target is None)
     if target is not None:
         write_table(target, table.columns())
-    if as_json:
+    if shown is None:
         echo_json(table.to_dict())
-    elif target is not None:
-        click.echo(f"{target}: {len(table)} questions, {table.questions['scored']} of them scored")
-    else:
-        click.echo(str(table))
+        return
+    if target is not None:
+        click.echo(f"{target}: all {len(table)} questions\n")
+    click.echo(shown)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from carve_stats.cli._output import echo_json, json_option, progress_bar
+from carve_stats.cli._output import echo_json, json_option, progress_bar, resumable
 from carve_stats.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,8 +45,12 @@ def simulate(population: str, store: str | None, as_json: bool, **settings: Any)
     drawn_from = _population(population, settings["p_sham"], settings["p_destroy"])
     if settings["icc"] is None:
         settings["icc"] = 0.1 if population == "paper" else 0.0
-    with TemporaryDirectory(prefix="carve-stats-") as folder:
-        status, excess = _replay(drawn_from, folder if store is None else store, settings)
+    if store is None:
+        with TemporaryDirectory(prefix="carve-stats-") as folder:
+            status, excess = _replay(drawn_from, folder, settings)
+    else:
+        with resumable():
+            status, excess = _replay(drawn_from, store, settings)
     # A kept run may hold more replays than were asked for now.
     k = excess.k["sham"] or settings["k"]
     truth = drawn_from.signs(k)

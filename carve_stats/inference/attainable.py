@@ -46,7 +46,7 @@ def smallest_p_values(
     return smallest
 
 
-def questions_needed(smallest: NDArray[np.float64], adjust: str, level: float) -> int | None:
+def questions_needed(smallest: NDArray[np.float64], adjust: str, significance: float) -> int | None:
     """How many questions must be at their smallest p-value for one to be established.
 
     Parameters
@@ -55,7 +55,7 @@ def questions_needed(smallest: NDArray[np.float64], adjust: str, level: float) -
         The smallest p-value of each question.
     adjust : str
         One of `multiplicity.ADJUSTMENTS`.
-    level : float
+    significance : float
         A question is established where its adjusted p-value is at most this.
 
     Returns
@@ -73,23 +73,23 @@ def questions_needed(smallest: NDArray[np.float64], adjust: str, level: float) -
     """
     p, n = np.sort(smallest), smallest.size
     if adjust == "none":
-        enough = p <= level
+        enough = p <= significance
     elif adjust == "holm":
-        enough = n * p <= level
+        enough = n * p <= significance
     else:
-        enough = n * p / np.arange(1, n + 1) <= level
+        enough = n * p / np.arange(1, n + 1) <= significance
     places = np.flatnonzero(enough)
     return int(places[0]) + 1 if places.size else None
 
 
-def find_least_k(n: int, adjust: str, level: float, **test: Any) -> LeastK | None:
+def find_least_k(n: int, adjust: str, significance: float, **test: Any) -> LeastK | None:
     """The least budget, equal in both arms, at which one of n questions could be established.
 
     Parameters
     ----------
     n : int
         Questions that are tested together.
-    adjust, level
+    adjust, significance
         As in `questions_needed`.
     **test
         ``test``, ``alternative`` and ``two_sided`` of `exact_test`.
@@ -106,7 +106,7 @@ def find_least_k(n: int, adjust: str, level: float, **test: Any) -> LeastK | Non
     """
     for k in range(1, MOST_K + 1):
         needed = questions_needed(
-            np.full(n, exact_test(k, k, **test).p_values.min()), adjust, level
+            np.full(n, exact_test(k, k, **test).p_values.min()), adjust, significance
         )
         if needed is not None:
             return LeastK(k, needed)

@@ -20,8 +20,7 @@ from carve_stats.inference.attainable import (
 )
 from carve_stats.inference.multiplicity import adjust_p_values, check_adjustment
 from carve_stats.inference.questions import count_questions
-from carve_stats.inference.rates import describe_validity
-from carve_stats.inference.score_display import first_rows, sentences, summary
+from carve_stats.inference.score_display import as_html, as_text
 from carve_stats.law._arguments import error_rate
 from carve_stats.law.exact_tests import exact_p_values
 from carve_stats.law.intervals import EXACT_INTERVALS, score_intervals
@@ -32,37 +31,56 @@ __all__ = ["ScoreTable", "score_table"]
 _ARMS = ("sham_flips", "sham_replays", "destroy_flips", "destroy_replays")
 
 WITHOUT_SCORE = (
-    "{n} without a valid replay in an arm: no score, interval [−1, 1], p-value 1; as they cannot"
-    " be established whatever is true, p-values are not adjusted for them"
+    "{questions} without a valid replay in SHAM or in DESTROY: no score, interval [−1, 1], p-value"
+    " 1, never established; p-values are not adjusted for such questions"
 )
-MEANING = (
-    "established: that this very question's answer depends on the evidence ({hypothesis} is"
-    " rejected). Of the other questions neither that nor the contrary is shown"
+INVALID = (
+    "{invalid} of {made} SHAM and DESTROY replays gave no valid answer and count nowhere; if"
+    " whether a reply is valid depends on the answer, a score may be off either way"
+)
+ONE_SIDED = (
+    "the test is one-sided and the intervals are two-sided: a question can be established and its"
+    " interval hold 0, or the interval exclude 0 and the question not be established"
 )
 OWN_INTERVALS = (
-    "each interval is for its own question and not adjusted for their number: of many some miss"
+    "intervals are not adjusted for the number of questions: expect up to {percent:g} % of them to"
+    " miss the true difference of their question"
 )
 APPROXIMATE = (
     "{interval} intervals are approximate and at small k can miss more often than {percent:g} % of"
     " the time; {exact} hold their level at every k"
 )
 
-_HYPOTHESES = {
-    "two-sided": "p_sham = p_destroy",
-    "greater": "p_destroy ≤ p_sham",
-    "less": "p_destroy ≥ p_sham",
+_DEPENDS = "its answer depends on the evidence"
+_STEADIER = (
+    "DESTROY flips its answer less often than SHAM does, which is no dependence on the evidence of"
+    " the usual kind"
+)
+_MEANING = {
+    "two-sided": (
+        "established: that this very question's flip rates in SHAM and DESTROY differ. With a score"
+        f" above 0 {_DEPENDS}; with one below 0 {_STEADIER}"
+    ),
+    "greater": (
+        "established: that this very question's answer flips more often in DESTROY than in SHAM:"
+        f" {_DEPENDS}"
+    ),
+    "less": f"established: that, for this very question, {_STEADIER}",
 }
+_NOT_ESTABLISHED = ". Of the other questions neither that nor the contrary is shown"
 _ADJUSTED = {
-    "holm": "holm holds the probability that any question is established wrongly",
+    "holm": (
+        "holm: the probability that any question is established wrongly is at most {significance:g}"
+    ),
     "benjamini-hochberg": (
-        "benjamini-hochberg holds the expected share of questions established wrongly among those"
-        " established, if the p-values of different questions are independent or positively"
-        " dependent; given their own flip rates they are independent if the replays are, whatever"
-        " questions of one video have in common"
+        "benjamini-hochberg: of the questions established an expected share of at most"
+        " {significance:g} is established wrongly, if the p-values of different questions are"
+        " independent or positively dependent; given their own flip rates they are independent if"
+        " the replays are, whatever questions of one video have in common"
     ),
     "none": (
-        "no adjustment: of every 100 questions that do not depend on the evidence up to {percent:g}"
-        " are established wrongly; take these as candidates"
+        "no adjustment: of every 100 questions without a difference up to {percent:g} are"
+        " established wrongly on average; take these as candidates"
     ),
 }
 
@@ -88,8 +106,8 @@ class ScoreTable:
     adjusted_p_value : ndarray of float, shape (n,)
         Adjusted for the number of questions scored; 1 where there is no score.
     established : ndarray of bool, shape (n,)
-        Whether the adjusted p-value is at most `significance`: the answer's dependence on the
-        evidence is established.
+        Whether the adjusted p-value is at most `significance`. With a score above 0 the answer's
+        dependence on the evidence is established; with one below 0, that DESTROY flips less often.
     selected : ndarray of bool, shape (n,), or None
         Whether the rule selects the question; never where there is no score. None without rule.
     interval, level
@@ -170,13 +188,27 @@ class ScoreTable:
     @property
     def signs(self) -> dict[str, int]:
         """How many scores are ``negative``, ``zero`` and ``positive``."""
-        scored = self.scored
-        numerator = self.destroy_flips * self.sham_replays - self.sham_flips * self.destroy_replays
+        numerator = self._numerator[self.scored]
         return {
-            "negative": int((numerator[scored] < 0).sum()),
-            "zero": int((numerator[scored] == 0).sum()),
-            "positive": int((numerator[scored] > 0).sum()),
+            "negative": int((numerator < 0).sum()),
+            "zero": int((numerator == 0).sum()),
+            "positive": int((numerator > 0).sum()),
         }
+
+    @property
+    def established_above(self) -> int:
+        """How many questions are established with a score above 0."""
+        return int((self.established & (self._numerator > 0)).sum())
+
+    @property
+    def established_below(self) -> int:
+        """How many questions are established with a score below 0."""
+        return int((self.established & (self._numerator < 0)).sum())
+
+    @property
+    def _numerator(self) -> NDArray[np.int64]:
+        """Of the score: its sign is the score's; 0 where there is none."""
+        return self.destroy_flips * self.sham_replays - self.sham_flips * self.destroy_replays
 
     @property
     def excluding_zero(self) -> NDArray[np.bool_]:
@@ -197,24 +229,6 @@ class ScoreTable:
             1 where there is no score.
         """
         return _adjusted(self.p_value, self.scored, adjust)
-
-    def dependent(self, *, level: float = 0.05, adjust: str = "holm") -> NDArray[np.bool_]:
-        """The questions whose dependence on the evidence is established.
-
-        Parameters
-        ----------
-        level : float
-            What the adjusted p-value must not exceed.
-        adjust : str
-            ``holm``, ``benjamini-hochberg`` or ``none``, as in `score_table`.
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-            Never True where there is no score.
-        """
-        check_level(level)
-        return self.scored & (self.adjusted(adjust) <= level)
 
     def columns(self) -> dict[str, NDArray[Any] | None]:
         """The columns by name, ready for a data frame; `cluster` is None where not known."""
@@ -247,12 +261,14 @@ class ScoreTable:
                 "name": self.test,
                 "alternative": self.alternative,
                 "two_sided": self.two_sided if self.alternative == "two-sided" else None,
-                "level": self.significance,
+                "significance": self.significance,
             },
             "adjust": self.adjust,
             "smallest_p_value": self.smallest_p_value,
             "smallest_possible_p_value": self.smallest_possible_p_value,
             "established": int(self.established.sum()),
+            "established_above": self.established_above,
+            "established_below": self.established_below,
             "rule": None if self.rule is None else str(self.rule),
             "selected": None if self.selected is None else int(self.selected.sum()),
             "rows": self.rows(),
@@ -260,21 +276,12 @@ class ScoreTable:
         }
 
     def __str__(self) -> str:
-        blocks = [
-            _display.text_block(*summary(self)),
-            "\n".join(sentences(self)),
-            _display.text_block(*first_rows(self), self.notes),
-        ]
-        return "\n\n".join(blocks)
+        return as_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        blocks = [
-            _display.html_block(*summary(self), sentences(self)),
-            _display.html_block(*first_rows(self), self.notes),
-        ]
-        return "\n".join(blocks)
+        return as_html(self)
 
 
 def score_table(
@@ -352,7 +359,7 @@ def score_table(
     (array([ 1.    , -0.3333,     nan]), array([False,  True, False]))
     >>> table.p_value.round(4), table.adjusted("holm").round(4)
     (array([0.0312, 0.6875, 1.    ]), array([0.0625, 0.6875, 1.    ]))
-    >>> table.dependent(adjust="none")
+    >>> table.adjusted("none") <= table.significance
     array([ True, False, False])
     """
     check_counts(counts)
@@ -397,11 +404,10 @@ def score_table(
         smallest_possible_p_value=float(smallest.min()) if smallest.size else None,
         notes=(),
     )
-    # Intervals of single questions need no clusters, and have no worst-case bounds (the second
-    # note on validity).
+    # Intervals of single questions need no clusters.
     read = [] if ledger is None else [n for n in ledger.notes if n != UNKNOWN_CLUSTERS]
-    read += describe_validity(counts)[:1]
-    return replace(table, notes=tuple(dict.fromkeys([*read, *_notes(table, smallest)])))
+    notes = [*read, *_invalid(counts), *_notes(table, smallest)]
+    return replace(table, notes=tuple(dict.fromkeys(notes)))
 
 
 def _adjusted(
@@ -420,35 +426,48 @@ def _notes(table: ScoreTable, smallest: NDArray[np.float64]) -> list[str]:
     notes = []
     n, without = table.questions["scored"], len(table) - table.questions["scored"]
     if without:
-        notes.append(WITHOUT_SCORE.format(n=without))
+        notes.append(WITHOUT_SCORE.format(questions=_questions(without)))
     if not n:
         return notes
-    notes.append(MEANING.format(hypothesis=_HYPOTHESES[table.alternative]))
-    notes.append(_ADJUSTED[table.adjust].format(percent=100 * table.significance))
+    error = {"significance": table.significance, "percent": 100 * table.significance}
+    notes.append(_MEANING[table.alternative] + _NOT_ESTABLISHED)
+    notes.append(_ADJUSTED[table.adjust].format(**error))
     if not table.established.any():
         notes += _out_of_reach(table, smallest)
-    notes.append(OWN_INTERVALS)
+    if table.alternative != "two-sided":
+        notes.append(ONE_SIDED)
+    notes.append(OWN_INTERVALS.format(**error))
     if table.interval not in EXACT_INTERVALS:
-        exact = " and ".join(EXACT_INTERVALS)
-        percent = 100 * table.significance
-        notes.append(APPROXIMATE.format(interval=table.interval, percent=percent, exact=exact))
+        exact = ", ".join(EXACT_INTERVALS)
+        notes.append(APPROXIMATE.format(interval=table.interval, exact=exact, **error))
     return notes
+
+
+def _invalid(counts: ReplayCounts) -> list[str]:
+    """A note on the replays without a valid answer in the arms that make the score."""
+    invalid = int(counts.sham_invalid.sum() + counts.destroy_invalid.sum())
+    made = invalid + int(counts.sham_replays.sum() + counts.destroy_replays.sum())
+    return [INVALID.format(invalid=invalid, made=made)] if invalid else []
+
+
+def _questions(n: int) -> str:
+    return f"{n} question" if n == 1 else f"{n} questions"
 
 
 def _out_of_reach(table: ScoreTable, smallest: NDArray[np.float64]) -> list[str]:
     """Why no question could be established at these budgets, or hardly any."""
-    n, adjust, level = smallest.size, table.adjust, table.significance
-    needed = questions_needed(smallest, adjust, level)
+    n, adjust, significance = smallest.size, table.adjust, table.significance
+    needed = questions_needed(smallest, adjust, significance)
     if needed == 1:
         return []
     start = f"at these budgets the smallest possible p-value is {smallest.min():.4g}: with"
-    start += f" {n} question{'s' if n > 1 else ''}"
+    start += f" {_questions(n)}"
     if needed is not None:
         return [f"{start}, one can be established under {adjust} only if {_together(needed)}"]
     least = find_least_k(
         n,
         adjust,
-        level,
+        significance,
         test=table.test,
         alternative=table.alternative,
         two_sided=table.two_sided,
@@ -459,7 +478,7 @@ def _out_of_reach(table: ScoreTable, smallest: NDArray[np.float64]) -> list[str]
         more = f"k = {least.k} in each arm would be the least that could"
         if least.needed > 1:
             more += f", and only if {_together(least.needed)}"
-    return [f"{start} no question can be established under {adjust} at {level:g}; {more}"]
+    return [f"{start} no question can be established under {adjust} at {significance:g}; {more}"]
 
 
 def _together(questions: int) -> str:

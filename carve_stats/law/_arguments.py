@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -26,12 +27,15 @@ __all__ = [
 Rational = Fraction | int | float | str
 """A threshold of the score: ``Fraction(1, 3)``, ``0``, ``"1/3"``, or a float."""
 
+_LONG_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4}")
+
 _LARGEST = 2**31 - 1  # so that y·k_sham − x·k_destroy fits in 64 bits
 
 
 def probability(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """A read-only copy as float64; InputError for NaN and anything outside [0, 1]."""
     array = numbers(name, value, "a probability, between 0 and 1").astype(np.float64)
+    array += 0.0  # no negative zeros
     # A NaN makes both comparisons false.
     if array.size and not (array.min() >= 0.0 and array.max() <= 1.0):
         _refuse(name, array, ~((array >= 0.0) & (array <= 1.0)), "a probability, between 0 and 1")
@@ -76,7 +80,9 @@ def error_rate(level: ArrayLike) -> float:
     number = one_number("level", level)
     error = float(1 - Fraction(repr(number))) if 0.0 < number < 1.0 else 0.0
     if not 0.0 < error < 1.0:
-        raise InputError(f"level={level!r} must lie between 0 and 1, for example 0.95")
+        raise InputError(
+            f"level={level!r} must lie between 0 and 1, by more than 1e-16; for example 0.95"
+        )
     return error
 
 
@@ -97,6 +103,9 @@ def replay_budget(
 def as_fraction(name: str, value: Rational) -> Fraction:
     """A rational number; InputError for anything else, NaN and infinities included."""
     try:
+        # A long exponent would make a number of as many digits.
+        if isinstance(value, str) and _LONG_EXPONENT.search(value):
+            raise ValueError
         return Fraction(value)
     except (ValueError, OverflowError, TypeError, ZeroDivisionError):
         raise InputError(f"{name}={value!r} must be a number, such as 0 or '1/3'") from None
@@ -113,12 +122,15 @@ def generator(rng: np.random.Generator | int) -> np.random.Generator:
 
 def numbers(name: str, value: ArrayLike, rule: str) -> NDArray[Any]:
     """The value as an array of whole numbers or floats; InputError that states the rule."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(f"{name} has masked entries: leave them out, or fill them")
     try:
         array = np.array(value)
     except ValueError:
         raise InputError(f"{name} must be {rule}, or an array of one shape") from None
     if array.dtype.kind not in "iuf":
-        raise InputError(f"{name}={value!r} must be {rule}")
+        given = f"={value!r}" if array.ndim == 0 else f" holds {array.dtype} values and"
+        raise InputError(f"{name}{given} must be {rule}")
     return array
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from carve_stats.errors import InputError, unknown_name
+from carve_stats.errors import InputError, check_name
 from carve_stats.law._arguments import one_number, one_whole_number
 from carve_stats.law._budgets import budget_groups, shaped
 from carve_stats.law._null_maxima import null_maxima
@@ -201,8 +201,10 @@ def exact_p_values(
         sham_flips, sham_replays, destroy_flips, destroy_replays
     )
     _refuse_unknown(test, alternative, two_sided)
-    p_values = np.empty(x.size)
+    p_values = np.ones(x.size)
     for k_sham, k_destroy, rows in budget_groups(m, n):
+        if k_sham == 0 or k_destroy == 0:
+            continue
         _refuse_large(k_sham, k_destroy)
         table = _exact_test(k_sham, k_destroy, test, alternative, two_sided)
         p_values[rows] = table.p_values[x[rows], y[rows]]
@@ -210,13 +212,9 @@ def exact_p_values(
 
 
 def _refuse_unknown(test: str, alternative: str, two_sided: str) -> None:
-    for kind, name, known in (
-        ("test", test, TESTS),
-        ("alternative", alternative, ALTERNATIVES),
-        ("two_sided", two_sided, TWO_SIDED),
-    ):
-        if name not in known:
-            raise InputError(unknown_name(kind, name, known))
+    check_name("test", test, TESTS)
+    check_name("alternative", alternative, ALTERNATIVES)
+    check_name("two_sided", two_sided, TWO_SIDED)
 
 
 def _refuse_large(k_sham: int, k_destroy: int) -> None:

@@ -550,7 +550,7 @@ class FiniteReplayLaw:
         try:
             x = rng.binomial(self.k_sham, self.p_sham, size=shape)
             y = rng.binomial(self.k_destroy, self.p_destroy, size=shape)
-        except ValueError:
+        except (ValueError, TypeError):
             raise InputError(
                 f"size={size!r} does not hold the law's shape {self.shape}: end it with that shape"
             ) from None
@@ -581,7 +581,10 @@ class FiniteReplayLaw:
 
     def _table(self, selected: ArrayLike) -> NDArray[np.bool_]:
         k_sham, k_destroy = self._one_budget()
-        table = np.ascontiguousarray(selected)
+        try:
+            table = np.ascontiguousarray(selected)
+        except ValueError:  # rows of unequal length
+            table = np.empty(0)
         if table.shape != (k_sham + 1, k_destroy + 1) or table.dtype != np.bool_:
             raise InputError(
                 "selected must be a rule such as 'score <= 0', or a table of bools of shape"

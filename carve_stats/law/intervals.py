@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from carve_stats.errors import InputError, unknown_name
+from carve_stats.errors import InputError, check_name
 from carve_stats.law._arguments import error_rate, one_whole_number
 from carve_stats.law._budgets import budget_groups, shaped
 from carve_stats.law._interval_limits import LOWER_LIMITS
@@ -122,9 +122,10 @@ def interval_table(
     >>> high[0].round(4)
     array([0.6316, 0.8646, 0.983 , 1.    ])
     """
-    name, error = _known(interval), error_rate(level)
+    check_name("interval", interval, INTERVALS)
+    error = error_rate(level)
     budget = {"k_sham": k_sham, "k_destroy": k_destroy}
-    return _table(*(one_whole_number(n, k, least=0) for n, k in budget.items()), name, error)
+    return _table(*(one_whole_number(n, k, least=0) for n, k in budget.items()), interval, error)
 
 
 def score_intervals(
@@ -166,27 +167,29 @@ def score_intervals(
     >>> round(limits.low, 4), round(limits.high, 4)
     (0.1212, 0.3929)
     """
-    name, error = _known(interval), error_rate(level)
+    check_name("interval", interval, INTERVALS)
+    error = error_rate(level)
     (x, k_sham, y, k_destroy), shape = flips_and_replays(
         sham_flips, sham_replays, destroy_flips, destroy_replays
     )
     low, high = np.empty(x.size), np.empty(x.size)
     for m, n, rows in budget_groups(k_sham, k_destroy):
         if (m + 1) * (n + 1) <= rows.size:
-            table = _table(m, n, name, error)
+            table = _table(m, n, interval, error)
             low[rows], high[rows] = table.low[x[rows], y[rows]], table.high[x[rows], y[rows]]
         else:  # the tables that occur are fewer than all
-            low[rows], high[rows] = _limits(x[rows], y[rows], m, n, name, error)
+            low[rows], high[rows] = _limits(x[rows], y[rows], m, n, interval, error)
     return IntervalTable(shaped(low, shape), shaped(high, shape))
 
 
 @lru_cache(maxsize=128)
 def _table(m: int, n: int, interval: str, error: float) -> IntervalTable:
     x, y = np.indices((m + 1, n + 1)).reshape(2, -1)
-    limits = [limit.reshape(m + 1, n + 1) for limit in _limits(x, y, m, n, interval, error)]
+    limits = [limit.copy() for limit in _limits(x, y, m, n, interval, error)]
     for limit in limits:
         limit.flags.writeable = False
-    return IntervalTable(*limits)
+    # Views of read-only arrays cannot be made writable again.
+    return IntervalTable(*(limit.reshape(m + 1, n + 1) for limit in limits))
 
 
 def _limits(
@@ -212,9 +215,3 @@ def _limits(
     code, place = np.unique(sham * (n + 1) + destroy, return_inverse=True)
     low = LOWER_LIMITS[interval](*np.divmod(code, n + 1), m, n, error)[place]
     return low[: x.size], 0.0 - low[x.size :]
-
-
-def _known(interval: str) -> str:
-    if interval not in INTERVALS:
-        raise InputError(unknown_name("interval", interval, INTERVALS))
-    return interval

@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from carve_stats.errors import InputError, unknown_name
-from carve_stats.law._arguments import Rational, as_fraction, whole_number
+from carve_stats.errors import InputError, check_name
+from carve_stats.law._arguments import Rational, as_fraction, one_whole_number, whole_number
 
 __all__ = ["COMPARISONS", "ScoreRule"]
 
@@ -54,8 +54,7 @@ class ScoreRule:
     threshold: Fraction
 
     def __post_init__(self) -> None:
-        if self.comparison not in COMPARISONS:
-            raise InputError(unknown_name("comparison", self.comparison, COMPARISONS))
+        check_name("comparison", self.comparison, COMPARISONS)
         threshold: Rational = self.threshold
         if isinstance(threshold, float):
             threshold = repr(float(threshold))  # .1 is 1/10, as in a text
@@ -159,6 +158,8 @@ class ScoreRule:
         array([[False, False, False],
                [ True,  True, False]])
         """
+        k_sham = one_whole_number("k_sham", k_sham, least=0)
+        k_destroy = one_whole_number("k_destroy", k_destroy, least=0)
         x, y = np.arange(k_sham + 1), np.arange(k_destroy + 1)
         return self.selects(y * k_sham - x[:, None] * k_destroy, k_sham * k_destroy)
 

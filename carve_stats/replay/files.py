@@ -88,7 +88,10 @@ def _write_temporary(path: Path, data: bytes) -> Path:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StoreError(f"{path} cannot be written: {error.strerror}") from None
+    except BaseException as error:  # an interruption leaves nothing behind either
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise StoreError(f"{path} cannot be written: {error.strerror}") from None
+        raise
     return temporary

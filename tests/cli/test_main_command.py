@@ -54,7 +54,7 @@ def test_help_shows_examples_on_lines_of_their_own(command):
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, click.Abort])
-def test_an_interruption_says_how_to_go_on(monkeypatch, capsys, interruption):
+def test_an_interruption_is_one_line(monkeypatch, capsys, interruption):
     def interrupt(**_):
         raise interruption
 
@@ -62,7 +62,35 @@ def test_an_interruption_says_how_to_go_on(monkeypatch, capsys, interruption):
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert capsys.readouterr().err == "carve-stats: interrupted; nothing was written\n"
+
+
+SIMULATE = ("simulate", "paper", "--seed", 1, "--questions", 2, "--clusters", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "interrupted", "said"),
+    [
+        (("score", "log"), "carve_stats.logs.reader.read_replays", "nothing was written"),
+        (("excess", "log"), "carve_stats.logs.reader.read_replays", "nothing was written"),
+        (SIMULATE, "carve_stats.replay.loop.run_replays", "nothing was written"),
+        ((*SIMULATE, "--store", "run"), "carve_stats.replay.loop.run_replays", "goes on"),
+        (("demo", "--store", "run"), "carve_stats.demo.run.prepare_demo", "goes on"),
+        (("replay", "audit.toml"), "carve_stats.replay.config.read_config", "goes on"),
+    ],
+)
+def test_only_what_is_kept_is_gone_on_with(
+    monkeypatch, tmp_path, command, arguments, interrupted, said
+):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(interrupted, interrupt)
+    status, out, err = command(*arguments)
+    assert (status, out) == (130, "")
+    assert err.splitlines()[-1].startswith("carve-stats: interrupted; ")
+    assert said in err
 
 
 def test_an_error_is_one_line_and_its_exit_status(monkeypatch, capsys):

@@ -74,7 +74,7 @@ READERS = {".csv": from_csv, ".jsonl": from_jsonl, ".parquet": from_parquet}
 def test_every_format_holds_the_same_rows(log, tmp_path, command, expected, ending):
     path = tmp_path / f"scores{ending}"
     arguments = ("score", log, "--rule", "score <= 0", "--adjust", "none", "--output", path)
-    assert command(*arguments) == (0, f"{path}: 10 questions, 9 of them scored\n", "")
+    assert command(*arguments)[::2] == (0, "")
     rows = READERS[ending.lower()](path)
     assert rows == expected.rows()  # floats to the last bit
     assert {row["question"] for row in rows} == set(IDS)
@@ -131,12 +131,26 @@ def test_the_object_has_the_keys_that_others_may_rely_on(log, command_json, expe
     assert result["k"] == {"sham": 3, "destroy": 3}
     assert result["interval"] == {"method": "agresti-min", "level": 0.95}
     assert result["test"] == {
-        "name": "barnard", "alternative": "two-sided", "two_sided": "statistic", "level": 0.05
+        "name": "barnard", "alternative": "two-sided", "two_sided": "statistic",
+        "significance": 0.05,
     }  # fmt: skip
     assert result["adjust"] == "none"
     assert result["smallest_p_value"] == min(row["p_value"] for row in result["rows"])
     assert result["established"] == sum(row["established"] for row in result["rows"])
     assert result["selected"] == sum(row["selected"] for row in result["rows"])
+
+
+def test_with_a_file_everything_but_the_rows_is_printed(log, tmp_path, command):
+    path = tmp_path / "scores.csv"
+    status, out, _ = command("score", log, "--output", path)
+    assert status == 0
+    assert out.startswith(f"{path}: all 10 questions\n\nScores, DESTROY − SHAM flip rate: 9 of 10")
+    lines = " ".join(out.split())
+    table = score_table(cs.read_replays(log))
+    for said in ("score above 0", "median width", "the smallest is", *table.notes):
+        assert said in lines
+    assert "flips/replays" in str(table)
+    assert "flips/replays" not in out
 
 
 def test_json_and_a_file_are_had_together(log, tmp_path, command_json):
@@ -223,6 +237,76 @@ def test_no_log_is_written_over(log, tmp_path, monkeypatch, refused):
     assert "one of the logs" in refused("score", "counts.*", "--output", log)
     assert "one of the logs" in refused("score", tmp_path / "link.csv", "--output", log)
     assert log.read_bytes() == before
+
+
+@pytest.fixture
+def folder(log, tmp_path):
+    """A folder of logs; one of them is a link to a log elsewhere, and so is a folder in it."""
+    path = tmp_path / "folder"
+    (path / "inner").mkdir(parents=True)
+    (path / "log.csv").write_bytes(log.read_bytes())
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/more.csv").write_text(log.read_text().replace("v,1", "v,2"))
+    (path / "more.csv").symlink_to(tmp_path / "other/more.csv")
+    (path / "linked").symlink_to(tmp_path / "other")
+    (tmp_path / "way").symlink_to(path)
+    (path / "out.csv").symlink_to(tmp_path / "elsewhere.csv")
+    (tmp_path / "in.csv").symlink_to(path / "new.csv")
+    return path
+
+
+@pytest.mark.parametrize("given", ["folder", "way", "fold*", "./folder/../folder/"])
+@pytest.mark.parametrize(
+    ("output", "word"),
+    [
+        ("folder/scores.csv", "is inside"),
+        ("folder/scores.jsonl", "is inside"),
+        ("folder/log.csv", "is inside"),
+        ("folder/inner/scores.csv", "is inside"),
+        ("way/scores.csv", "is inside"),
+        ("folder/out.csv", "is inside"),  # a link out of the folder, that would be replaced
+        ("in.csv", "is inside"),  # a link into it
+        ("other/scores.csv", "is inside"),
+        ("other/more.csv", "is in"),
+    ],
+)
+def test_nothing_is_written_into_a_folder_that_is_read(
+    folder, tmp_path, monkeypatch, refused, given, output, word
+):
+    monkeypatch.chdir(tmp_path)
+    before = {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
+    monkeypatch.setattr("carve_stats.cli.score.read_logs", lambda **_: pytest.fail("was read"))
+    line = refused("score", "counts.csv", given, "--output", output)
+    assert word in line
+    assert "name a" in line
+    assert before == {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
+
+
+def test_a_log_that_a_folder_links_to_is_not_written_over(folder, tmp_path, refused):
+    (folder / "linked").unlink()
+    assert "one of the logs" in refused("score", folder, "--output", tmp_path / "other/more.csv")
+
+
+def test_a_file_beside_the_folder_or_the_logs_may_be_written(folder, log, tmp_path, command):
+    (folder / "more.csv").unlink()
+    (folder / "out.csv").unlink()
+    (folder / "circle").symlink_to(folder)
+    (folder / "nowhere").symlink_to(tmp_path / "absent")
+    assert command("score", folder, "--output", tmp_path / "folder.csv")[0] == 0
+    assert command("score", log, "--output", log.parent / "scores.csv")[0] == 0
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    assert command("score", log, "--output", tmp_path / "loop.csv")[0] == 0
+
+
+def test_no_segment_of_a_run_is_written_over(tmp_path, command, refused):
+    run = tmp_path / "run"
+    arguments = ("--seed", 1, "--questions", 4, "--clusters", 2, "--store", run)
+    assert command("simulate", "paper", *arguments)[0] == 0
+    (segment, *_) = sorted(run.rglob("segments/*.jsonl"))
+    before = segment.read_bytes()
+    for output in (segment, run / "scores.csv"):
+        assert f"is inside {str(run)!r}, that is read" in refused("score", run, "--output", output)
+    assert segment.read_bytes() == before
 
 
 def test_no_table_of_videos_is_written_over(tmp_path, refused):

@@ -50,7 +50,8 @@ def test_a_question_without_a_score_is_counted_and_establishes_nothing(counts):
     assert table.high[without].tolist() == [1.0] * 3
     for column in (table.p_value, table.adjusted_p_value):
         assert column[without].tolist() == [1.0] * 3
-    assert not table.dependent(level=0.999, adjust="none")[without].any()
+    almost_all = score_table(counts, adjust="none", level=1e-9)  # at a significance of nearly 1
+    assert not almost_all.established[without].any()
     assert not table.selected[without].any()
     assert table.selected[~without].all()
     assert table.questions == {
@@ -64,8 +65,23 @@ def test_a_question_without_a_score_is_counted_and_establishes_nothing(counts):
     }
     assert table.records == {"read": 29, "used": 27, "left_out": {"invalid": 2}}
     assert table.notes[0] == "the log says so"
-    assert any(note.startswith("2 of ") and "no valid answer" in note for note in table.notes)
-    assert any(note.startswith("3 without a valid replay in an arm") for note in table.notes)
+    assert any(
+        note.startswith("3 questions without a valid replay in SHAM") for note in table.notes
+    )
+    one = ReplayCounts(["a", "b"], [0, 0], [3, 0], [3, 0], [3, 3])
+    assert any(n.startswith("1 question without a valid") for n in score_table(one).notes)
+
+
+def test_invalid_replays_are_those_of_the_two_arms():
+    # SELF makes no score, so that 7 invalid SELF replays are no matter here.
+    arms = dict(sham_flips=[0], sham_replays=[3], destroy_flips=[2], destroy_replays=[2])
+    counts = ReplayCounts(["a"], **arms, self_invalid=[7])
+    assert not any("no valid answer" in note for note in score_table(counts).notes)
+    counts = ReplayCounts(["a"], **arms, self_invalid=[7], sham_invalid=[1], destroy_invalid=[2])
+    notes = [note for note in score_table(counts).notes if "no valid answer" in note]
+    assert len(notes) == 1
+    assert notes[0].startswith("3 of 8 SHAM and DESTROY replays gave no valid answer")
+    assert "bounds" not in " ".join(score_table(counts).notes)
 
 
 @pytest.mark.parametrize("adjust", ["holm", "benjamini-hochberg", "none"])
@@ -148,12 +164,40 @@ def test_the_level_of_the_test_has_no_rounding_error(counts, level, significance
     assert score_table(counts, level=level).significance == significance
 
 
-def test_a_p_value_at_the_level_is_enough(counts):
+def test_a_p_value_at_the_significance_is_enough():
+    # 0/3 v 3/3 has p = 1/32 by the pooled z statistic; 1 − 31/32 is that without rounding.
+    counts = ReplayCounts(["a"], [0], [3], [3], [3])
+    (p,) = score_table(counts).p_value
+    assert p == 1 / 32
+    assert score_table(counts, level=31 / 32).established.all()
+    assert not score_table(counts, level=31 / 32 + 1e-9).established.any()
+
+
+def test_established_is_split_by_the_direction_of_the_score():
+    counts = ReplayCounts(list("abcd"), [0, 0, 8, 4], [8] * 4, [8, 8, 0, 4], [8] * 4)
     table = score_table(counts)
-    p = table.adjusted("holm")
-    for level in p[p < 1]:
-        assert table.dependent(level=level, adjust="holm").tolist() == (p <= level).tolist()
-        assert (table.dependent(level=level) & (p == level)).any()
+    result = table.to_dict()
+    assert [result[f"established{which}"] for which in ("", "_above", "_below")] == [3, 2, 1]
+    assert "established, score above 0          2           0.5000" in str(table)
+    assert "established, score below 0          1           0.2500" in str(table)
+    assert any("below 0 DESTROY flips its answer less often" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("alternative", "said", "unsaid"),
+    [
+        ("greater", "depends on the evidence", "no dependence"),
+        ("less", "no dependence", "answer depends on"),
+    ],
+)
+def test_a_one_sided_table_says_what_it_establishes(counts, alternative, said, unsaid):
+    table = score_table(counts, alternative=alternative)
+    (meaning,) = (note for note in table.notes if note.startswith("established"))
+    assert said in meaning
+    assert unsaid not in meaning
+    assert any("one-sided and the intervals are two-sided" in note for note in table.notes)
+    assert f"(barnard test, one-sided: {alternative}, exact)" in str(table)
+    assert not any("one-sided" in note for note in score_table(counts).notes)
 
 
 def test_width_and_smallest_p_value_are_of_the_questions_scored(counts):
@@ -274,22 +318,59 @@ def test_nothing_scored_is_said_and_no_error():
     assert table.to_dict()["smallest_p_value"] is None
     assert table.median_width is None
     assert table.smallest_possible_p_value is None
-    assert "0 of 2 questions scored (no question has a valid replay in both arms)" in str(table)
-    assert "established (holm, 0.05)          0                –" in str(table)
+    assert str(table).startswith(
+        "Scores, DESTROY − SHAM flip rate: 0 of 2 questions scored\n\n"
+        "                         questions\n"
+        "-----------------------  ---------\n"
+        "no valid sham replay             1\n"
+        "no valid destroy replay          1\n\n"
+        "  * 2 questions without a valid replay"
+    )
+    for shown in (str(table), table._repr_html_()):
+        assert "–" not in shown
+        assert "width" not in shown
 
 
-def test_the_text_shows_the_summary_and_the_first_ten():
+def test_the_text_shows_the_summary_and_ten_questions():
     table = score_table(sample(12, 3), rule="score > 0", level=0.9)
     text = str(table)
-    assert "score above 0                    12           1.0000" in text
-    assert "selected (score > 0)             12           1.0000" in text
-    assert "Median width of the 90 % intervals (agresti-min): " in text
-    assert "(barnard test, two-sided by statistic): 0.0312" in text
-    assert "First 10 of 12 questions" in text
+    assert "score above 0                      12           1.0000" in text
+    assert "selected (score > 0)               12           1.0000" in text
+    assert "90 % intervals (agresti-min, exact): median width 0." in text
+    assert "(barnard test, two-sided, exact): the smallest is 0.0312; " in text
+    assert "The 10 smallest p-values of 12 (all: --output FILE, or .rows())" in text
     assert "q0009" in text
     assert "q0010" not in text
-    assert "First" not in str(score_table(sample(10, 3)))
+    assert "--output" not in str(score_table(sample(10, 3)))
     assert repr(table) == text
+    approximate = score_table(sample(10, 3), interval="newcombe", two_sided="doubling")
+    assert "95 % intervals (newcombe, approximate): " in str(approximate)
+    assert "(barnard test, two-sided by doubling, exact)" in str(approximate)
+
+
+def test_the_questions_shown_are_those_of_the_smallest_p_values():
+    # p falls with the flips; c has no score and comes last, also after others whose p-value is 1.
+    flips = {"a": 0, "b": 6, "c": 0, "d": 8, "e": 0, "f": 8, "g": 7}
+    for more in ("hijklmnop", ""):
+        ids = [*flips, *more]
+        k = [0 if q == "c" else 8 for q in ids]
+        counts = ReplayCounts(
+            ids, [0] * len(ids), k, [flips.get(q, 0) for q in ids], [8] * len(ids)
+        )
+        table = score_table(counts)
+        lines = str(table).split("flips/replays")[1].splitlines()[4:]
+        shown = "".join(line[0] for line in lines[: lines.index("")])
+        assert shown == ("dfgbaehijk" if more else "dfgbaec")
+        assert table._repr_html_().count('<th scope="row">d</th>') == 1
+
+
+def test_small_p_values_have_two_digits():
+    # 0/10 v 10/10: 2·4⁻¹⁰ = 1.907e-06, of one question and of two under Holm.
+    text = str(score_table(sample(2, 10)))
+    assert "the smallest is 1.9e-06; the smallest possible at these k is 1.9e-06" in (
+        " ".join(text.split())
+    )
+    assert "1.9e-06   3.8e-06          yes" in text
 
 
 def test_ids_are_shown_on_one_line_and_escaped():
@@ -298,7 +379,7 @@ def test_ids_are_shown_on_one_line_and_escaped():
     assert "\na\\n<b>  " in str(table)
     assert f"\n{'x' * 39}…  " in str(table)
     assert "a\\n&lt;b&gt;" in table._repr_html_()
-    assert "Median width" in table._repr_html_()
+    assert "median width" in table._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -369,3 +369,14 @@ def test_a_test_shows_itself_on_one_line():
     assert repr(exact_test(3, 4, alternative="less")) == (
         "<ExactTest barnard, less, k_sham=3, k_destroy=4, smallest p-value 0.00839>"
     )
+
+
+def test_an_empty_arm_is_answered_at_once_however_large_the_other():
+    assert exact_p_values([0, 0, 3], [0, 3, 3], [5, 0, 0], [10**8, 0, 3]).tolist() == [1, 1, 1 / 32]
+
+
+def test_names_are_texts_and_counts_have_no_masks():
+    with pytest.raises(InputError, match="unknown test"):
+        exact_test(3, 3, test=np.array(["barnard", "fisher"]))
+    with pytest.raises(InputError, match="sham_flips has masked entries"):
+        exact_p_values(np.ma.array([0, 2], mask=[0, 1]), 3, 3, 3)

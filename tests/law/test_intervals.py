@@ -379,7 +379,11 @@ class TestRefusals:
                 r"unknown interval 'agresti': .*did you mean 'agresti-",
             ),
             ((3, 3), {"interval": None}, "unknown interval None"),
-            ((3, 3), {"level": 1.0}, r"level=1.0 must lie between 0 and 1, for example 0.95"),
+            (
+                (3, 3),
+                {"level": 1.0},
+                "level=1.0 must lie between 0 and 1, by more",
+            ),
             ((3, 3), {"level": 0.0}, "level=0.0 must lie"),
             ((3, 3), {"level": 95}, "level=95 must lie"),
             ((3, 3), {"level": math.nan}, "level=nan must lie"),
@@ -419,3 +423,10 @@ def test_exact_intervals_for_very_many_replays_are_refused_at_once():
         ):
             call()
     assert score_intervals(3, 150, 2, 60, interval="miettinen-nurminen").low < 2 / 60 - 3 / 150
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+def test_the_tables_that_are_kept_cannot_be_written_to(interval):
+    for limit in interval_table(2, 3, interval=interval):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            limit.flags.writeable = True

@@ -152,7 +152,7 @@ class TestSelection:
     def test_a_table_must_be_of_bools_and_of_the_budget(self):
         law = FiniteReplayLaw(0.3, 0.5, k_sham=2, k_destroy=3)
         assert law.probability(np.ones((3, 4), bool)) == pytest.approx(1, abs=1e-15)
-        for table in (np.ones((4, 3), bool), np.ones((3, 4)), [True]):
+        for table in (np.ones((4, 3), bool), np.ones((3, 4)), [True], [[True], [True, False]]):
             with pytest.raises(InputError, match=r"shape \(3, 4\)"):
                 law.probability(table)
         with pytest.raises(InputError, match="k is an array"):
@@ -214,6 +214,26 @@ class TestParameters:
     def test_each_arm_is_given_once(self, given):
         with pytest.raises(InputError, match="exactly one"):
             FiniteReplayLaw(**given, k=3)
+
+    def test_masked_entries_are_no_rates(self):
+        with pytest.raises(InputError, match="p_sham has masked entries"):
+            FiniteReplayLaw(np.ma.array([0.2, 0.9], mask=[False, True]), 0.3, k=3)
+
+    def test_messages_are_one_line_however_much_is_wrong(self):
+        for wrong in ([0.1] * 1000 + ["x"], np.full((50, 50), None), np.array([0.1, "x"])):
+            with pytest.raises(InputError) as raised:
+                FiniteReplayLaw(wrong, 0.3, k=3)
+            assert len(str(raised.value)) < 200
+            assert "\n" not in str(raised.value)
+
+    def test_there_is_no_negative_zero(self):
+        law = FiniteReplayLaw(q_sham=-0.0, p_destroy=-0.0, k=3)
+        assert not np.signbit([*law.signs(), law.p_destroy, law.q_sham]).any()
+
+    @pytest.mark.parametrize("size", [3.0, "a", (2, "b")])
+    def test_a_size_is_whole_numbers(self, size):
+        with pytest.raises(InputError, match="size="):
+            FiniteReplayLaw(0.3, 0.4, k=3).rvs(size, rng=1)
 
     @pytest.mark.parametrize("logit", [float("nan"), "x", None])
     def test_a_logit_is_a_number(self, logit):

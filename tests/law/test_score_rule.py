@@ -146,3 +146,20 @@ def test_every_point_of_the_lattice_has_its_probability(budget):
     points, denominator = law.lattice()
     single = [law.probability(ScoreRule("=", Fraction(int(n), denominator))) for n in points]
     np.testing.assert_allclose(single, law.pmf(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("threshold", ["1e5000", "1e-5000", "1e30000000", "-1E+99_999"])
+def test_a_threshold_of_thousands_of_digits_is_refused_at_once(threshold):
+    with pytest.raises(InputError, match="threshold="):
+        ScoreRule.parse(f"score <= {threshold}")
+
+
+@pytest.mark.parametrize("k", ["a", None, float("nan"), [1, 2], 2.5, -1, 2**63])
+def test_a_table_needs_two_budgets(k):
+    with pytest.raises(InputError, match="k_destroy"):
+        ScoreRule("<", 0).table(2, k)
+
+
+def test_a_comparison_is_a_text():
+    with pytest.raises(InputError, match="unknown comparison"):
+        ScoreRule(np.array(["<", ">"]), 0)

@@ -293,7 +293,7 @@ class TestTypes:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Population([0.1], [0.2], ["x"]), "weights="),
+        (lambda: Population([0.1], [0.2], ["x"]), "weights holds"),
         (lambda: Population([0.1], [0.2], [[1], [2, 3]]), "weights must be"),
         (lambda: Population.beta("a", 2, 0.5, 2), "mean_sham='a' must be a number"),
         (lambda: Population.beta([0.5], 2, 0.5, 2), "mean_sham is an array"),
