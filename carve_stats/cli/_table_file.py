@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carve_stats.errors import InputError
+from carve_stats.errors import InputError, StoreError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,10 @@ def check_output(path: str) -> Path:
     try:
         if target.exists() and not stat.S_ISREG(target.stat().st_mode):
             raise InputError(f"--output {path!r} is no file, but a folder or a device: name a file")
-        with tempfile.TemporaryFile(dir=target.parent):
+        # Written under a longer name first, as `replace_file` will.
+        with tempfile.NamedTemporaryFile(
+            prefix=f".{target.name}.", suffix=".part", dir=target.parent
+        ):
             pass
     except OSError as error:
         raise InputError(
@@ -171,7 +174,9 @@ def _encoded(columns: Columns, encode: Callable[[Any], str]) -> Iterator[tuple[s
 
 
 def _as_parquet(columns: Columns) -> bytes:
-    from carve_stats.logs.scan import connect, identifier, literal
+    from duckdb import IOException
+
+    from carve_stats.logs.scan import connect, duckdb_message, identifier, literal
 
     selected, arrays = [], {}
     for name, values in columns.items():
@@ -189,10 +194,13 @@ def _as_parquet(columns: Columns) -> bytes:
     with tempfile.TemporaryDirectory(prefix="carve-stats-") as folder, connect() as connection:
         part = Path(folder, "table.parquet")
         connection.register("columns", arrays)
-        connection.execute(
-            f"COPY (SELECT {', '.join(selected)} FROM columns) TO {literal(str(part))}"
-            " (FORMAT parquet)"
-        )
+        try:
+            connection.execute(
+                f"COPY (SELECT {', '.join(selected)} FROM columns) TO {literal(str(part))}"
+                " (FORMAT parquet)"
+            )
+        except IOException as error:
+            raise StoreError(f"{part} cannot be written: {duckdb_message(error)}") from None
         return part.read_bytes()
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -369,3 +370,21 @@ def test_the_carve_layout_is_scored(command_json):
     result = command_json("score", tree / "results", "--videos", tree / "videos.csv")
     assert result["questions"]["scored"] == expected["scored"]
     assert len(result["rows"]) == len(expected["counts"])
+
+
+def test_a_name_that_leaves_no_room_for_the_unfinished_file_is_refused(log, tmp_path, refused):
+    path = tmp_path / f"{'a' * 248}.csv"
+    assert "File name too long" in refused("score", log, "--output", path)
+    assert [p.name for p in tmp_path.iterdir()] == ["counts.csv"]
+
+
+def test_parquet_that_finds_no_room_is_one_line(log, tmp_path, refused, monkeypatch):
+    class Gone(tempfile.TemporaryDirectory):
+        def __enter__(self):
+            name = super().__enter__()
+            os.rmdir(name)
+            return name
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", Gone)
+    message = refused("score", log, "--output", tmp_path / "scores.parquet")
+    assert "table.parquet cannot be written" in message

@@ -130,9 +130,11 @@ class TestPmf:
         log = FiniteReplayLaw(p, u, k).logpmf()[place]
         assert abs(log - exact) <= 0.55 * np.spacing(abs(log))
 
-    def test_almost_certain_to_differ_everywhere(self):
-        law = FiniteReplayLaw(p_sham=1e-300, q_destroy=3e-300, k=12)
-        exact = exact_pmf(12, 12, 1e-300, 1 - Fraction(3e-300))
+    # With 2**-129 the three parts of a ratio need another power of two each to be held.
+    @pytest.mark.parametrize(("p", "v"), [(1e-300, 3e-300), (2.0**-129, 2.0**-129)])
+    def test_almost_certain_to_differ_everywhere(self, p, v):
+        law = FiniteReplayLaw(p_sham=p, q_destroy=v, k=12)
+        exact = exact_pmf(12, 12, p, 1 - Fraction(v))
         for log, share in zip(law.logpmf(), exact.values(), strict=True):
             log_share = law_oracles.logarithm(share)
             assert abs(log - log_share) <= 1e-12 + abs(log_share) * 2.0**-52
