@@ -23,12 +23,17 @@ _HOME = {
     "Trajectory": "replay.trajectories",
     "exact_p_values": "law.exact_tests",
     "exact_test": "law.exact_tests",
+    "fit_population": "population.fit",
     "flip_rates": "inference.rates",
+    "homogeneity_test": "inference.homogeneity",
     "interval_table": "law.intervals",
     "mean_score": "inference.rates",
     "parse_answer": "replay.parsing",
+    "predict_signs": "inference.prediction",
+    "question_posteriors": "inference.posterior",
     "read_replays": "logs.reader",
     "read_trajectories": "replay.trajectories",
+    "reproducibility": "inference.reproducibility",
     "run_replays": "replay.loop",
     "score_intervals": "law.intervals",
     "score_table": "inference.scores",
@@ -43,8 +48,12 @@ if TYPE_CHECKING:
     from carve_stats.counts import ReplayCounts as ReplayCounts
     from carve_stats.errors import CarveStatsError as CarveStatsError
     from carve_stats.errors import InputError as InputError
+    from carve_stats.inference.homogeneity import homogeneity_test as homogeneity_test
+    from carve_stats.inference.posterior import question_posteriors as question_posteriors
+    from carve_stats.inference.prediction import predict_signs as predict_signs
     from carve_stats.inference.rates import flip_rates as flip_rates
     from carve_stats.inference.rates import mean_score as mean_score
+    from carve_stats.inference.reproducibility import reproducibility as reproducibility
     from carve_stats.inference.scores import score_table as score_table
     from carve_stats.inference.tie_excess import tie_excess as tie_excess
     from carve_stats.law.exact_tests import exact_p_values as exact_p_values
@@ -55,6 +64,7 @@ if TYPE_CHECKING:
     from carve_stats.law.intervals import score_intervals as score_intervals
     from carve_stats.law.score_rule import ScoreRule as ScoreRule
     from carve_stats.logs.reader import read_replays as read_replays
+    from carve_stats.population.fit import fit_population as fit_population
     from carve_stats.population.mixing import Population as Population
     from carve_stats.replay.loop import run_replays as run_replays
     from carve_stats.replay.parsing import parse_answer as parse_answer

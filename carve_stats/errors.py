@@ -17,6 +17,7 @@ __all__ = [
     "MissingExtraError",
     "PlanError",
     "RecordError",
+    "SolverError",
     "StoreError",
     "check_name",
     "one_line",
@@ -60,6 +61,10 @@ class MissingExtraError(CarveStatsError, ImportError):
 
 class AgentError(CarveStatsError):
     """An agent that raised, or returned something that is not a reply."""
+
+
+class SolverError(CarveStatsError):
+    """A convex program that the solver could not solve."""
 
 
 def one_line(error: BaseException) -> str:

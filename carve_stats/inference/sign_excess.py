@@ -14,10 +14,10 @@ from carve_stats.clusters import cluster_sums
 from carve_stats.counts import ReplayCounts
 from carve_stats.law.finite_replay import FiniteReplayLaw
 from carve_stats.law.subsampling import subsampled_signs
+from carve_stats.population.patterns import group_patterns
 
 __all__ = [
     "SignData",
-    "group_patterns",
     "null_se",
     "observe",
     "predict",
@@ -98,29 +98,6 @@ def observe(counts: ReplayCounts, at: tuple[int, int] | None = None) -> SignData
         rows = pattern == code
         shares[rows] = table[counts.sham_flips[rows], counts.destroy_flips[rows]]
     return SignData(shares, rates, pattern, replays, np.tile(at, (len(replays), 1)), tables)
-
-
-def group_patterns(counts: ReplayCounts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct pairs (k_sham, k_destroy), and which of them each question has.
-
-    Parameters
-    ----------
-    counts : ReplayCounts
-        The questions.
-
-    Returns
-    -------
-    replays : ndarray of int, shape (P, 2)
-        The pairs, in ascending order.
-    pattern : ndarray of int, shape (n,)
-        The row of `replays` of each question.
-    """
-    # One key a pair sorts much faster than rows do.
-    base = int(counts.destroy_replays.max(initial=0)) + 1
-    keys, pattern = np.unique(
-        counts.sham_replays * base + counts.destroy_replays, return_inverse=True
-    )
-    return np.stack(np.divmod(keys, base), axis=1), pattern.astype(np.int64)
 
 
 def predict(data: SignData) -> tuple[Floats, Floats]:

@@ -24,7 +24,6 @@ from carve_stats.clusters import (
 )
 from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError
-from carve_stats.inference.equal_k import modal_budget, reaches
 from carve_stats.inference.questions import count_questions
 from carve_stats.inference.rates import (
     FlipRates,
@@ -44,6 +43,7 @@ from carve_stats.inference.sign_excess import (
 )
 from carve_stats.law._arguments import generator
 from carve_stats.law.finite_replay import SignShares
+from carve_stats.population.patterns import modal_budget, reaches
 
 __all__ = ["TieExcess", "tie_excess"]
 

@@ -11,7 +11,7 @@ from scipy.special import betainccinv, betaincinv, ndtr
 
 from carve_stats.errors import InputError
 
-__all__ = ["PAPER_STRATA", "BetaCopula", "paper_family"]
+__all__ = ["LEAST_CONCENTRATION", "PAPER_STRATA", "BetaCopula", "paper_family"]
 
 # SciPy's inverse of the incomplete beta function is NaN for some shapes when the probability
 # is below 2**-54, which a latent normal beyond ±8.2 would be, once in 10**16 draws.
@@ -22,7 +22,7 @@ _FARTHEST = 8.2
 # with 20 for each unit of 1/concentration means and variances are right to 1e-5.
 _NODES = 64
 _NODES_TIMES_CONCENTRATION = 20.0
-_LEAST_CONCENTRATION = 0.05
+LEAST_CONCENTRATION = 0.05
 
 # Weights below this sum to less than the rounding of the rest.
 _NEGLIGIBLE = 1e-15
@@ -76,9 +76,9 @@ class BetaCopula:
                     )
         for name in ("concentration_sham", "concentration_destroy", "insensitive_concentration"):
             value = getattr(self, name)
-            if not _LEAST_CONCENTRATION <= value < math.inf:
+            if not LEAST_CONCENTRATION <= value < math.inf:
                 raise InputError(
-                    f"{name}={value} must be a number of at least {_LEAST_CONCENTRATION}; below"
+                    f"{name}={value} must be a number of at least {LEAST_CONCENTRATION}; below"
                     " it nearly every flip probability is 0 or 1: give those as atoms"
                 )
         if not -1.0 < self.correlation < 1.0:

@@ -15,10 +15,15 @@ from carve_stats.law._arguments import (
     one_number,
     one_whole_number,
     probability,
+    replay_budget,
 )
 from carve_stats.law.finite_replay import FiniteReplayLaw, SignShares
+from carve_stats.law.score_rule import ScoreRule
+from carve_stats.population import serial
 from carve_stats.population.draws import DrawnQuestions, cluster_codes, numbered
 from carve_stats.population.families import BetaCopula, paper_family
+from carve_stats.population.fit_result import PopulationFit
+from carve_stats.population.summary import PopulationSummary, score_variance, summarise
 
 __all__ = ["Population"]
 
@@ -40,6 +45,13 @@ class Population:
     stratum : array_like of str, shape (m,), optional
         The stratum of each atom.
 
+    Attributes
+    ----------
+    family : BetaCopula or None
+        The continuous law that the atoms are a quadrature of, and that questions are drawn from.
+    fit : PopulationFit or None
+        How the population was fitted, where it was.
+
     Raises
     ------
     InputError
@@ -60,6 +72,7 @@ class Population:
     weights: NDArray[np.float64]
     stratum: NDArray[np.str_] | None
     family: BetaCopula | None
+    fit: PopulationFit | None
 
     def __init__(
         self,
@@ -84,6 +97,7 @@ class Population:
                 column.flags.writeable = False
             object.__setattr__(self, name, column)
         object.__setattr__(self, "family", None)
+        object.__setattr__(self, "fit", None)
 
     @classmethod
     def homogeneous(cls, p_sham: float, p_destroy: float) -> Population:
@@ -186,6 +200,21 @@ class Population:
         object.__setattr__(population, "family", family)
         return population
 
+    @classmethod
+    def _fitted(
+        cls,
+        p_sham: ArrayLike,
+        p_destroy: ArrayLike,
+        weights: ArrayLike,
+        family: BetaCopula | None,
+        fit: PopulationFit,
+    ) -> Population:
+        """Atoms that were fitted; with the family that they are a quadrature of, if any."""
+        population = cls(p_sham, p_destroy, weights)
+        object.__setattr__(population, "family", family)
+        object.__setattr__(population, "fit", fit)
+        return population
+
     def signs(
         self, k: int | None = None, *, k_sham: int | None = None, k_destroy: int | None = None
     ) -> SignShares:
@@ -203,10 +232,8 @@ class Population:
         SignShares of float
             The exact law, averaged over the atoms.
         """
-        for name, value in (("k", k), ("k_sham", k_sham), ("k_destroy", k_destroy)):
-            if value is not None:
-                one_whole_number(name, value)
-        law = FiniteReplayLaw(self.p_sham, self.p_destroy, k, k_sham=k_sham, k_destroy=k_destroy)
+        sham, destroy = self._budget(k, k_sham, k_destroy)
+        law = FiniteReplayLaw(self.p_sham, self.p_destroy, k_sham=sham, k_destroy=destroy)
         return SignShares(*(float(self.weights @ share) for share in law.signs()))
 
     def reliability(self, k: int) -> float:
@@ -237,12 +264,50 @@ class Population:
         >>> round(Population([.1, .5], [.1, .9]).reliability(3), 6)
         0.315789
         """
-        difference = self.p_destroy - self.p_sham
-        between = self.weights @ (difference - self.weights @ difference) ** 2
         replays = one_whole_number("k", k)
-        law = FiniteReplayLaw(self.p_sham, self.p_destroy, replays)
-        within = self.weights @ np.asarray(law.var())
-        return float(between / (between + within)) if between + within > 0.0 else float("nan")
+        between, within = score_variance(self, replays, replays)
+        return between / (between + within) if between + within > 0.0 else float("nan")
+
+    def summary(
+        self,
+        k: int | None = None,
+        *,
+        k_sham: int | None = None,
+        k_destroy: int | None = None,
+        rule: ScoreRule | str = "score < 0",
+    ) -> PopulationSummary:
+        """Signs, moments and the agreement of two runs, at one budget.
+
+        Parameters
+        ----------
+        k : int, optional
+            Replays in each arm.
+        k_sham, k_destroy : int, optional
+            Replays in each arm where they differ; in the place of `k`.
+        rule : ScoreRule or str
+            Which questions are selected, for the Jaccard index of two runs.
+
+        Returns
+        -------
+        PopulationSummary
+            Expectations over questions and replays. The two runs have this budget each and
+            replay the same questions independently.
+
+        Notes
+        -----
+        With a question's sign probabilities s and n = P(the rule selects it), two runs agree with
+        probability E[Σ s²], and the Jaccard index is E[n²]/E[2n − n²]: a ratio of expectations,
+        which the index of two actual runs approaches as the questions become many.
+
+        Examples
+        --------
+        >>> summary = Population.paper().summary(3)
+        >>> round(summary.reliability, 4), round(summary.agreement, 3), round(summary.jaccard, 3)
+        (0.5606, 0.613, 0.21)
+        """
+        sham, destroy = self._budget(k, k_sham, k_destroy)
+        parsed = rule if isinstance(rule, ScoreRule) else ScoreRule.parse(rule)
+        return summarise(self, sham, destroy, parsed)
 
     def draw(
         self,
@@ -350,6 +415,53 @@ class Population:
             cluster=drawn.cluster,
         )
 
+    def to_json(self) -> str:
+        """The population as JSON text.
+
+        Returns
+        -------
+        str
+            Atoms, weights, strata, family and fit, with the version of the format. Reading it
+            with `from_json` gives back every bit.
+
+        Examples
+        --------
+        >>> text = Population([.1, .2], [.3, .5], [2, 1]).to_json()
+        >>> text[:62]
+        '{"format":"carve_stats.Population","version":1,"p_sham":[0.1,0'
+        >>> Population.from_json(text).weights.tolist()
+        [0.6666666666666666, 0.3333333333333333]
+        """
+        return serial.encode(serial.record_of(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Population:
+        """Read a population that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The JSON.
+
+        Returns
+        -------
+        Population
+            The same, to the last bit.
+
+        Raises
+        ------
+        InputError
+            Anything else: another format or version, a part that is missing, unknown or out of
+            range, weights that do not sum to 1, or atoms that are not those of their family.
+        """
+        record, family, fit = serial.decode(text)
+        population = cls(record.p_sham, record.p_destroy, record.weights, stratum=record.stratum)
+        weights = np.array(record.weights)  # dividing by their sum again may change a last bit
+        weights.flags.writeable = False
+        for name, value in (("weights", weights), ("family", family), ("fit", fit)):
+            object.__setattr__(population, name, value)
+        return population
+
     def __repr__(self) -> str:
         sham, destroy = self.weights @ self.p_sham, self.weights @ self.p_destroy
         kind = "atoms" if self.family is None else "quadrature points of a continuous law"
@@ -357,6 +469,14 @@ class Population:
             f"<Population: {self.weights.size} {kind}, mean p_sham {sham:.4f},"
             f" mean p_destroy {destroy:.4f}>"
         )
+
+    @staticmethod
+    def _budget(k: int | None, k_sham: int | None, k_destroy: int | None) -> tuple[int, int]:
+        for name, value in (("k", k), ("k_sham", k_sham), ("k_destroy", k_destroy)):
+            if value is not None:
+                one_whole_number(name, value)
+        sham, destroy = replay_budget(k, k_sham, k_destroy)
+        return int(sham), int(destroy)
 
     def _check_icc(self, icc: float, clusters: int | None) -> None:
         if not 0.0 <= one_number("icc", icc) < 1.0:

@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
     from carve_stats.inference.tie_excess import TieExcess
 
-__all__ = ["COLOURS", "drawing_style", "score_distribution_figure", "sign_shares_figure"]
+__all__ = [
+    "COLOURS",
+    "bare_axes",
+    "drawing_style",
+    "new_figure",
+    "score_distribution_figure",
+    "sign_shares_figure",
+]
 
 COLOURS = {
     "ink": "#1d2126",
@@ -97,13 +104,13 @@ def sign_shares_figure(excess: TieExcess, *, narrow: bool = False) -> Figure:
     """
     with drawing_style():
         if narrow:
-            figure = _figure(340, 470)
+            figure = new_figure(340, 470)
             shares, difference = figure.subplots(2, 1, height_ratios=(1.2, 1))
         else:
-            figure = _figure(760, 270)
+            figure = new_figure(760, 270)
             shares, difference = figure.subplots(1, 2, width_ratios=(1.25, 1), sharey=True)
         for axes in (shares, difference):
-            _bare(axes)
+            bare_axes(axes)
             axes.set_yticks([0, 1, 2], list(_SIGNS.values()), linespacing=1.35)
             axes.set_ylim(2.5, -0.5)  # negative on top
             axes.tick_params(axis="y", length=0, pad=12)
@@ -186,9 +193,9 @@ def score_distribution_figure(distribution: ScoreDistribution, *, narrow: bool =
     support = distribution.support
     gap = float((support[1:] - support[:-1]).min())
     with drawing_style():
-        figure = _figure(340, 300) if narrow else _figure(760, 330)
+        figure = new_figure(340, 300) if narrow else new_figure(760, 330)
         axes = figure.subplots()
-        _bare(axes)
+        bare_axes(axes)
         bars = axes.bar(support, distribution.observed, width=0.72 * gap, color=_OBSERVED)
         size = 7 if support.size <= (12 if narrow else 30) else 4
         (markers,) = axes.plot(
@@ -255,7 +262,8 @@ def _lattice_label(score: float, distribution: ScoreDistribution) -> str:
     return f"{numerator}/{k}".replace("-", "−")
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of that many CSS pixels, through which the page shows."""
     from matplotlib.figure import Figure
 
     # One point of the figure is one CSS pixel of the page.
@@ -264,7 +272,8 @@ def _figure(width: float, height: float) -> Figure:
     return figure
 
 
-def _bare(axes: Axes) -> None:
+def bare_axes(axes: Axes) -> None:
+    """Leave of the frame the axis below."""
     axes.patch.set_alpha(0)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)

@@ -102,14 +102,6 @@ def test_reference_tie_probability_and_gradient():
     assert gradient[0, 1] == pytest.approx([0.461385, -0.466922], abs=6e-7)
 
 
-def test_patterns_are_grouped():
-    replays, pattern = sign_excess.group_patterns(
-        counts_of([(0, 3, 0, 10), (0, 10, 0, 3), (1, 3, 1, 10), (0, 3, 0, 3)])
-    )
-    assert replays.tolist() == [[3, 3], [3, 10], [10, 3]]
-    assert pattern.tolist() == [1, 2, 1, 0]
-
-
 def test_resampled_excess_is_the_excess_of_the_resampled_log(rng):
     k_sham, k_destroy = rng.integers(1, 5, (2, 60))
     rows = np.stack(

@@ -1,7 +1,7 @@
 import pytest
 
 from carve_stats.counts import ReplayCounts
-from carve_stats.inference.equal_k import modal_budget, reaches
+from carve_stats.population.patterns import group_patterns, modal_budget, reaches
 
 
 def counts_with(budgets):
@@ -31,3 +31,9 @@ def test_modal_budget(budgets, mode):
 def test_a_question_reaches_a_budget_in_both_arms():
     counts = counts_with([(3, 3), (4, 2), (2, 4), (5, 9)])
     assert reaches(counts, (3, 3)).tolist() == [True, False, False, True]
+
+
+def test_patterns_are_grouped():
+    replays, pattern = group_patterns(counts_with([(3, 10), (10, 3), (3, 10), (3, 3)]))
+    assert replays.tolist() == [[3, 3], [3, 10], [10, 3]]
+    assert pattern.tolist() == [1, 2, 1, 0]

@@ -1,4 +1,4 @@
-"""One budget for questions with unequal numbers of valid replays."""
+"""Which numbers of valid replays the questions have, and one budget for all of them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats.counts import ReplayCounts
-from carve_stats.inference.sign_excess import group_patterns
 
-__all__ = ["modal_budget", "reaches"]
+__all__ = ["group_patterns", "modal_budget", "reaches"]
+
+
+def group_patterns(counts: ReplayCounts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct pairs (k_sham, k_destroy), and which of them each question has.
+
+    Parameters
+    ----------
+    counts : ReplayCounts
+        The questions.
+
+    Returns
+    -------
+    replays : ndarray of int, shape (P, 2)
+        The pairs, in ascending order.
+    pattern : ndarray of int, shape (n,)
+        The row of `replays` of each question.
+    """
+    # One key a pair sorts much faster than rows do.
+    base = int(counts.destroy_replays.max(initial=0)) + 1
+    keys, pattern = np.unique(
+        counts.sham_replays * base + counts.destroy_replays, return_inverse=True
+    )
+    return np.stack(np.divmod(keys, base), axis=1), pattern.astype(np.int64)
 
 
 def modal_budget(counts: ReplayCounts) -> tuple[int, int]:
