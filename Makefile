@@ -8,7 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-nojit test-slow check prove simulate bench clean
+.PHONY: help demo test test-nojit test-slow check prove simulate simulate-quick bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -35,8 +35,11 @@ check: .venv/dev.stamp  ## lint, types and the import rules
 prove: .venv/dev.stamp  ## check every theorem under proofs/
 	$(BIN)/python -m pytest -n 0 proofs
 
-simulate: .venv/dev.stamp  ## run every study: claim, grid, accepted or rejected
+simulate: .venv/dev.stamp  ## run every study: claim, grid, accepted or rejected; half an hour
 	@for f in simulations/study_*.py; do $(BIN)/python $$f || exit 1; done
+
+simulate-quick: .venv/dev.stamp  ## the same with few replicates, which finds what is grossly wrong
+	@for f in simulations/study_*.py; do $(BIN)/python $$f quick || exit 1; done
 
 bench: .venv/dev.stamp  ## measure time against peers
 	@for f in benchmarks/bench_*.py; do $(BIN)/python $$f || exit 1; done
