@@ -7,19 +7,27 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
 
 from carve_stats import _display
 from carve_stats.clusters import ONE_CLUSTER, check_level, explain, t_interval
 from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts, check_counts
-from carve_stats.errors import InputError
+from carve_stats.errors import InputError, check_name
 from carve_stats.inference.questions import count_questions
-from carve_stats.law._arguments import replay_budget
+from carve_stats.law._arguments import error_rate, replay_budget
 from carve_stats.law._budgets import budget_groups
 from carve_stats.law.finite_replay import FiniteReplayLaw, SignShares
 from carve_stats.law.subsampling import subsampled_signs
-from carve_stats.population.bounds import Bounds, identification_bounds, sampling_bounds
-from carve_stats.population.cells import PatternCells, budget_cells
-from carve_stats.population.fit import fit_population
+from carve_stats.population.bounds import (
+    LARGEST_TARGET,
+    Bounds,
+    identification_bounds,
+    sampling_bounds,
+)
+from carve_stats.population.cells import BudgetCells, PatternCells, budget_cells
+from carve_stats.population.fit import FIT_METHODS, fit_population
+from carve_stats.population.grid import cell_matrix
 from carve_stats.population.hausdorff import tie_rate_bounds
 from carve_stats.population.mixing import Population
 from carve_stats.population.npmle import Npmle, npmle
@@ -29,22 +37,24 @@ __all__ = ["Range", "SignPrediction", "predict_signs"]
 
 _SIGNS = ("negative", "zero", "positive")
 _FAR = 2  # times the replays made: beyond it they say little
+_SURPRISE = 0.001
 
 EXACT = (
     "every question with enough replays counts by all its possible subsamples: unbiased, and"
     " nothing is modelled"
 )
 IDENTIFIED = (
-    "identified: what all populations that explain these replays equally well predict; more"
-    " questions do not narrow it, more replays a question do"
+    "identified: what all populations predict that give these replays the same probabilities as"
+    " the fitted one; more questions do not narrow it, more replays a question do"
 )
 TOO_FAR = (
     "no point prediction: k = {k} is beyond twice the replays made, where they say little and a"
     " single figure would be the model's own. Name the model (model='em') to have its figure"
 )
-MODELLED = (
-    "the point is what the model {model!r} predicts. It is smoothed, and can lie a little outside"
-    " the identified range, which is that of the best fit"
+MODELLED = "the point is what the model {model!r} predicts"
+NO_POPULATION = (
+    "the flips do not look like independent replays of any population: even the best fit misses"
+    " their cells by more than chance would (p < .001). Look for shared seeds or a cache"
 )
 """Notes of a prediction."""
 
@@ -71,9 +81,10 @@ class SignPrediction:
     point : SignShares of float or None
         The prediction; None where it is withheld.
     identified : SignShares of Range
-        Between these the truth is, if the replays' own probabilities were known exactly.
+        What all populations predict that have the fitted population's cell probabilities.
     interval : SignShares of Range
-        The same with the sampling of questions and replays; None without two clusters.
+        The same with the sampling of questions and replays, and at least the identified range;
+        None without two clusters.
     tie_bounds : Range or None
         What the tie rates up to `from_k` alone allow for the tie rate, an elementary check;
         None where the budgets differ between the arms.
@@ -178,8 +189,8 @@ def predict_signs(
     Raises
     ------
     InputError
-        No question with a score; a budget that is no whole number of at least 1; an unknown
-        model; a level outside (0, 1).
+        No question with a score; a budget that is no whole number of at least 1, or above 64
+        where it is more than was made; an unknown model; a level outside (0, 1).
 
     Notes
     -----
@@ -189,7 +200,9 @@ def predict_signs(
 
     *More replays.* k₀ replays an arm fix the moments of the population up to degree k₀ in each
     arm and no more. The identified range is the smallest and the largest share over all
-    populations with the fitted cell probabilities, certified from outside; the interval is the
+    populations with the cell probabilities of the ``em`` fit, certified from outside. (Those of
+    the best fit lie at the edge of what populations can have, and would leave too little
+    open.) It moves with the sampling and by itself covers nothing; the interval does. That is the
     smallest and the largest share over all populations whose cell probabilities are within
     χ²₁ of the best ones in the metric of their covariance, half that of the clusters and half a
     multinomial one inflated by the design effect. Questions with more replays than most have
@@ -214,7 +227,13 @@ def predict_signs(
     """
     check_counts(counts)
     level = check_level(level)
-    sham, destroy = (int(one) for one in replay_budget(k, k_sham, k_destroy))
+    if model is not None:
+        check_name("model", model, FIT_METHODS)
+    error_rate(level)
+    sham, destroy = (
+        _one(*one)
+        for one in zip(("k_sham", "k_destroy"), replay_budget(k, k_sham, k_destroy), strict=True)
+    )
     scored = counts.scored
     if not scored.any():
         raise InputError("no question has a valid replay in both arms: there is nothing to predict")
@@ -297,48 +316,74 @@ def _from_fewer(
     level: float,
 ) -> _Shares:
     """By what the replays identify, and a fitted population."""
-    cells = budget_cells(counts, *budget)
-    best = npmle([PatternCells(*budget, cells.share * cells.n)])
-    (fitted,) = best.fitted
+    for name, k in zip(("k_sham", "k_destroy"), target, strict=True):
+        if k > LARGEST_TARGET:
+            raise InputError(
+                f"{name}={k} must be at most {LARGEST_TARGET} to be predicted from fewer"
+            )
+    smooth = fit_population(counts)
+    named = "em" if model is None else model
+    population = smooth if named == "em" else fit_population(counts, method=named)
+    # The cells of the smooth fit: those of the best fit lie at the edge of what any population
+    # has, where hardly another one reproduces them, and would promise too much.
+    fitted = cell_matrix(*budget, smooth.p_sham, smooth.p_destroy) @ smooth.weights
     identified = identification_bounds(*budget, fitted, *target)
     notes = [IDENTIFIED]
+    cells = budget_cells(counts, *budget)
+    best = npmle([PatternCells(*budget, cells.share * cells.n)])
     if cells.clusters is None or cells.clusters < 2:
         interval = SignShares(*[Range(None, None)] * 3)
         notes.append(UNKNOWN_CLUSTERS if cells.clusters is None else ONE_CLUSTER)
     else:
-        interval = _ranges(
-            sampling_bounds(
-                *budget, cells.share, cells.covariance, cells.n, cells.design_effect, fitted,
-                *target, level=level,
-            )
+        sampled = sampling_bounds(
+            *budget, cells.share, cells.covariance, cells.n, cells.design_effect, best.fitted[0],
+            *target, level=level,
         )  # fmt: skip
+        low = np.minimum(sampled.low, identified.low)
+        interval = _ranges(Bounds(low, np.maximum(sampled.high, identified.high)))
+    if _fits_no_population(cells, best):
+        notes.append(NO_POPULATION)
     far = target[0] > _FAR * budget[0] or target[1] > _FAR * budget[1]
-    name = "em" if model is None else model
-    population = fit_population(counts, method=name)
     if far and model is None:
         notes.append(TOO_FAR.format(k=max(target)))
         point = SignShares(None, None, None)
     else:
-        notes.append(MODELLED.format(model=name))
+        notes.append(MODELLED.format(model=named))
         point = population.signs(k_sham=target[0], k_destroy=target[1])
     return _Shares(
-        model=name,
+        model=named,
         point=point,
         identified=_ranges(identified),
         interval=interval,
-        tie_bounds=_tie_bounds(best, budget, target),
+        tie_bounds=_tie_bounds(smooth, budget, target),
         population=population,
         used=cells.n,
         notes=[*notes, *_left_out(cells.left_out, budget)],
     )
 
 
-def _tie_bounds(best: Npmle, budget: tuple[int, int], target: tuple[int, int]) -> Range | None:
+def _fits_no_population(cells: BudgetCells, best: Npmle) -> bool:
+    """Whether even the best population misses the cells by more than chance would."""
+    seen = cells.share > 0.0
+    distance = float(cells.share[seen] @ np.log(cells.share[seen] / best.fitted[0][seen]))
+    freedom = cells.share.size - 1
+    return 2.0 * cells.n * distance / cells.design_effect > chdtri(freedom, _SURPRISE)
+
+
+def _tie_bounds(
+    fitted: Population, budget: tuple[int, int], target: tuple[int, int]
+) -> Range | None:
     """What the fitted tie rates at 1 … k₀ allow at the target; for one k in both arms."""
     if budget[0] != budget[1] or target[0] != target[1]:
         return None
-    law = FiniteReplayLaw(best.p_sham, best.p_destroy, k=budget[0])
-    return Range(*tie_rate_bounds((best.weights @ law.tie_sequence())[1:], target[0]))
+    law = FiniteReplayLaw(fitted.p_sham, fitted.p_destroy, k=budget[0])
+    return Range(*tie_rate_bounds((fitted.weights @ law.tie_sequence())[1:], target[0]))
+
+
+def _one(name: str, k: NDArray[np.int64]) -> int:
+    if k.ndim:
+        raise InputError(f"{name} is an array: predict for one budget at a time")
+    return int(k)
 
 
 def _ranges(bounds: Bounds) -> SignShares:

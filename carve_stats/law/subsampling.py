@@ -13,6 +13,8 @@ from carve_stats.law.finite_replay import SignShares
 
 __all__ = ["subsampled_flips", "subsampled_signs"]
 
+_LARGEST = 10_000
+
 
 def subsampled_flips(k: int, to_k: int) -> NDArray[np.float64]:
     """Distribution of the flips among replays kept at random, for every number of flips.
@@ -128,6 +130,11 @@ def _refuse_more(made: int, kept: int, name: str) -> None:
 
 def _ways(made: int, kept: int) -> tuple[NDArray[Any], int]:
     """Number of subsets of `kept` of `made` replays with j of x flips, and of all subsets."""
+    if made > _LARGEST:
+        raise InputError(
+            f"{made} replays of a question are too many to subsample exactly: keep at most"
+            f" {_LARGEST}"
+        )
     choose = np.zeros((made + 1, kept + 1), object)
     choose[:, 0] = 1
     for n in range(1, made + 1):

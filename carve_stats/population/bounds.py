@@ -20,14 +20,14 @@ from carve_stats.population._certified import CellFunctions, certified_minimum
 from carve_stats.population._conic import nearest_mixture
 from carve_stats.population.grid import cell_matrix, grid_atoms
 
-__all__ = ["Bounds", "identification_bounds", "sampling_bounds"]
+__all__ = ["LARGEST_TARGET", "Bounds", "identification_bounds", "sampling_bounds"]
 
 _Floats = NDArray[np.float64]
 
 _SLACK = 1e-6  # Euclidean, on the orthonormal moments: what the rounding of a fit may leave
 _TOO_SMALL = 1e-3  # eigenvalues of the covariance, relative to the largest: noise
 _CONTRADICTION = 1e-3  # by so much a lower bound is above an upper one
-_LARGEST_TARGET = 64  # beyond it certifying takes many seconds
+LARGEST_TARGET = 64  # beyond it certifying takes many seconds
 
 
 class Bounds(NamedTuple):
@@ -217,8 +217,8 @@ def _budgets(
     target = {"to_k_sham": to_k_sham, "to_k_destroy": to_k_destroy}
     to_sham, to_destroy = (one_whole_number(name, value) for name, value in target.items())
     for name, k in zip(target, (to_sham, to_destroy), strict=True):
-        if k > _LARGEST_TARGET:
-            raise InputError(f"{name}={k} must be at most {_LARGEST_TARGET}")
+        if k > LARGEST_TARGET:
+            raise InputError(f"{name}={k} must be at most {LARGEST_TARGET}")
     return made, (to_sham, to_destroy)
 
 

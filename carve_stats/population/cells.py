@@ -19,10 +19,14 @@ from carve_stats.law._arguments import one_whole_number
 from carve_stats.law.subsampling import subsampled_flips
 from carve_stats.population.patterns import group_patterns, reaches
 
-__all__ = ["BudgetCells", "PatternCells", "budget_cells", "pattern_cells"]
+__all__ = ["LARGEST_BUDGET", "BudgetCells", "PatternCells", "budget_cells", "pattern_cells"]
 
 # Sums of clusters that are held at a time: some megabytes.
 _BLOCK_NUMBERS = 1 << 20
+
+
+LARGEST_BUDGET = 100
+"""Valid replays of a question in an arm: the grid of a fit is too coarse for more."""
 
 
 class PatternCells(NamedTuple):
@@ -184,6 +188,13 @@ def _locate(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The patterns, each question's cell among those of all patterns, and where each begins."""
     replays, pattern = group_patterns(counts)
+    for i, arm in enumerate(("sham", "destroy")):
+        for question in np.flatnonzero(replays[pattern, i] > LARGEST_BUDGET)[:1]:
+            raise InputError(
+                f"question {str(counts.question[question])!r} has {replays[pattern[question], i]}"
+                f" valid {arm} replays: populations are fitted to at most {LARGEST_BUDGET} a"
+                " question; leave it out, or keep fewer"
+            )
     first = np.concatenate([[0], np.cumsum((replays + 1).prod(axis=1))])
     columns = replays[:, 1] + 1
     cell = counts.sham_flips * columns[pattern] + counts.destroy_flips

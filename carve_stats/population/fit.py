@@ -20,10 +20,6 @@ from carve_stats.population.mixing import Population
 __all__ = ["FIT_METHODS", "PopulationFit", "fit_cells", "fit_population"]
 
 FIT_METHODS = ("em", "npmle", "copula")
-
-LARGEST_BUDGET = 100
-"""Replays an arm; with more, single flip probabilities are told apart better than the grid does."""
-
 EM_STEPS = 200
 UNIFORM_SHARE = 0.01
 _COPULA_PARAMETERS = 5
@@ -120,13 +116,6 @@ def fit_cells(
         raise InputError(
             "counts: no question has a valid replay in both arms, so there is nothing to fit"
         )
-    for arm in ("k_sham", "k_destroy"):
-        largest = max(getattr(block, arm) for block in patterns)
-        if largest > LARGEST_BUDGET:
-            raise InputError(
-                f"{arm}={largest} must not exceed {LARGEST_BUDGET} valid replays a question: the"
-                " grid is too coarse for more; subsample, or take each question's own rates"
-            )
     if method == "npmle":
         return _fit_npmle(patterns, questions, left_out)
     copula = fit_copula(patterns)

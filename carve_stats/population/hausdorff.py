@@ -33,7 +33,8 @@ def tie_rate_bounds(ties: ArrayLike, k: int, *, error: float = 0.0) -> tuple[flo
     -------
     low, high : float
         Certainly no population with these tie rates is outside. Without an error they are
-        wider than the sharp bounds by about 2e-5 at K + 1; by 1e-3 far beyond K = 10.
+        wider than the sharp bounds by about 2e-5 at K + 1, and by .001 to .02 far beyond
+        K = 10.
 
     Raises
     ------

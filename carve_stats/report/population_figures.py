@@ -104,6 +104,10 @@ def population_figure(population: Population) -> Figure:
     matplotlib.figure.Figure
         Questions above the diagonal flip more often in DESTROY than in SHAM.
     """
+    from carve_stats.population.mixing import Population
+
+    if not isinstance(population, Population):
+        raise InputError(f"population is a {type(population).__name__}: it must be a Population")
     with drawing_style():
         figure = new_figure(430, 430)
         axes = figure.subplots()
@@ -145,9 +149,15 @@ def population_figure(population: Population) -> Figure:
 
 
 def _by_k(predictions: Sequence[SignPrediction]) -> list[SignPrediction]:
-    if not predictions:
-        raise InputError("predictions are empty: give one for each k to be drawn")
+    from carve_stats.inference.prediction import SignPrediction
+
+    if not isinstance(predictions, list | tuple) or not predictions:
+        raise InputError("predictions must be a list: one SignPrediction for each k to be drawn")
     for prediction in predictions:
+        if not isinstance(prediction, SignPrediction):
+            raise InputError(
+                f"predictions hold a {type(prediction).__name__}: give SignPredictions"
+            )
         if prediction.k_sham != prediction.k_destroy:
             raise InputError(
                 f"k_sham={prediction.k_sham} and k_destroy={prediction.k_destroy}: a curve over k"

@@ -205,7 +205,7 @@ class TestUndefined:
         result = reproducibility(many, many)  # 180 replays an arm in all
         assert result.population is None
         assert all(math.isnan(p) for p in result.predicted)
-        assert any("no population could be fitted: k_sham=180 must" in n for n in result.notes)
+        assert any("no population could be fitted: question 'a' has 180" in n for n in result.notes)
 
 
 def enumerate_runs(atoms, budgets_a, budgets_b, rule):

@@ -98,3 +98,8 @@ def test_refusals(budget, message):
     with pytest.raises(InputError) as refusal:
         subsampled_signs(*budget)
     assert str(refusal.value) == message
+
+
+def test_very_many_replays_are_refused_at_once():
+    with pytest.raises(InputError, match="2147483647 replays of a question are too many"):
+        subsampled_flips(2**31 - 1, 3)

@@ -238,7 +238,7 @@ def test_grid_points_are_the_atoms_of_em():
         ),
         (
             lambda: fit_population(counts_of([(0, 3, 1, 3), (0, 3, 1, 101)])),
-            "k_destroy=101 must not exceed 100 valid replays a question: the grid is too coarse",
+            "question 'q0001' has 101 valid destroy replays: populations are fitted to at most 100",
         ),
         (
             lambda: fit_population(counts_of([(0, 3, 1, 3)]), method="EM"),

@@ -131,8 +131,15 @@ def fitted(**changes):
         (family(mean_sham="x"), "population JSON: family: Expected `array`, got `str`"),
         (
             family(mean_sham=[0.4]),
-            "population JSON: the atoms have mean p_sham 0.300000 and their family 0.400000: they"
-            " do not belong together",
+            "population JSON: p_sham are not those of the family's atoms: the two do not belong",
+        ),
+        (
+            family(concentration_sham=2.5),
+            "population JSON: p_sham are not those of the family's atoms",
+        ),
+        (
+            family(correlation=0.1),
+            "population JSON: p_destroy are not those of the family's atoms",
         ),
         (
             changed(Population.paper(), stratum=["x"] * Population.paper().weights.size),

@@ -78,10 +78,19 @@ def test_a_population_is_discs_by_weight():
     assert inside(figure)
 
 
+@pytest.mark.parametrize("wrong", [None, 3, [Population.homogeneous(0.1, 0.2)]])
+def test_a_population_is_needed(wrong):
+    with pytest.raises(InputError, match="must be a Population"):
+        population_figure(wrong)
+
+
 def test_curves_need_predictions_with_one_k():
     counts = Population.paper().sample(30, 2, clusters=3, rng=4)
     for draw in (sign_prediction_figure, tie_rate_figure):
-        with pytest.raises(InputError, match="empty"):
-            draw([])
+        for wrong in ([], predict_signs(counts, k=1), iter([]), "abc"):
+            with pytest.raises(InputError, match="must be a list"):
+                draw(wrong)
+        with pytest.raises(InputError, match="hold a int"):
+            draw([1, 2])
         with pytest.raises(InputError, match="k_sham=1 and k_destroy=2"):
             draw([predict_signs(counts, k_sham=1, k_destroy=2)])
