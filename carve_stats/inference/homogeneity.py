@@ -24,6 +24,13 @@ from carve_stats.population.npmle import GridLikelihood, pooled_rates
 
 __all__ = ["HomogeneityTest", "ScoreTriple", "homogeneity_test"]
 
+_TOO_EVEN = 3.0  # standard errors
+
+EVEN = (
+    "{arm} flips are more even over the questions than independent replays of any rates would be."
+    " That is no heterogeneity, but replays that are not independent: look for shared seeds, or a"
+    " cache"
+)
 ONE_REPLAY = (
     "{arm} rates: no z-score, because no question has two valid replays: one cannot show whether"
     " questions differ in an arm"
@@ -276,6 +283,8 @@ def _score_triple(
             notes.append(ONE_REPLAY.format(arm=name))
         else:
             z[arm] = (squares[arm] / variance[arm] - replays[arm]) / math.sqrt(2 * pairs[arm])
+            if z[arm] < -_TOO_EVEN:
+                notes.append(EVEN.format(arm=name))
     if variance.all():
         z[2] = product / math.sqrt(variance.prod() * both)
     else:

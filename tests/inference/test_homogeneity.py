@@ -276,3 +276,15 @@ def test_wrong_arguments_are_refused(wrong, message):
 def test_a_path_is_no_counts():
     with pytest.raises(InputError, match="counts is a str"):
         homogeneity_test("results/", rng=1)
+
+
+def test_flips_that_are_too_even_are_told_so():
+    # One or two flips of three in every question, and two or one: far from binomial.
+    n = 200
+    sham, three = np.arange(n) % 2 + 1, np.full(n, 3)
+    counts = ReplayCounts([f"q{i}" for i in range(n)], sham, three, 3 - sham, three)
+    result = homogeneity_test(counts, resamples=19, rng=1)
+    assert result.scores.sham < -3
+    assert sum("more even" in note for note in result.notes) == 2
+    usual = Population.homogeneous(0.3, 0.6).sample(n, 3, rng=1)
+    assert not any("even" in note for note in homogeneity_test(usual, resamples=19, rng=1).notes)
