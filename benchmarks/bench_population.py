@@ -50,7 +50,7 @@ def report_fits(questions, videos, k, to_k):
     counts = cs.Population.paper().sample(questions, k, clusters=videos, icc=0.1, rng=1)
     patterns, cells = pattern_cells(counts), budget_cells(counts, k, k)
     (fitted,) = npmle(patterns).fitted
-    known = cells.share, cells.covariance, cells.n, cells.design_effect, fitted
+    known = cells.share, cells.covariance, cells.n, cells.design_effect
     print(f"n = {questions:,}, k = {k}")
     for name, ours in zip(
         ("  count the cells", "  the same, and their covariance"),

@@ -204,7 +204,7 @@ def predict_signs(
     the best fit lie at the edge of what populations can have, and would leave too little
     open.) It moves with the sampling and by itself covers nothing; the interval does. That is the
     smallest and the largest share over all populations whose cell probabilities are within
-    χ²₁ of the best ones in the metric of their covariance, half that of the clusters and half a
+    t² of the best ones in the metric of their covariance, half that of the clusters and half a
     multinomial one inflated by the design effect. Questions with more replays than most have
     are subsampled exactly to that budget, those with fewer are left out, and both are counted.
 
@@ -336,8 +336,8 @@ def _from_fewer(
         notes.append(UNKNOWN_CLUSTERS if cells.clusters is None else ONE_CLUSTER)
     else:
         sampled = sampling_bounds(
-            *budget, cells.share, cells.covariance, cells.n, cells.design_effect, best.fitted[0],
-            *target, level=level,
+            *budget, cells.share, cells.covariance, cells.n, cells.design_effect, *target,
+            df=cells.clusters - 1, level=level,
         )  # fmt: skip
         low = np.minimum(sampled.low, identified.low)
         interval = _ranges(Bounds(low, np.maximum(sampled.high, identified.high)))

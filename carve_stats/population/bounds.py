@@ -121,10 +121,10 @@ def sampling_bounds(
     covariance_of_share: ArrayLike,
     n: int,
     design_effect: float,
-    fitted: ArrayLike,
     to_k_sham: int,
     to_k_destroy: int,
     *,
+    df: int | None = None,
     level: float = 0.95,
 ) -> Bounds:
     """Confidence interval of each sign's share that allows for all that the cells leave open.
@@ -141,18 +141,19 @@ def sampling_bounds(
         Questions.
     design_effect : float
         By how much clustering inflates the multinomial covariance, at least 1.
-    fitted : array_like, shape (cells,)
-        Cell probabilities of the fitted population.
     to_k_sham, to_k_destroy : int
         The budget whose signs are asked for, at most 64 an arm.
+    df : int, optional
+        Degrees of freedom of the covariance, one less than its clusters.
     level : float
         Confidence of each of the three intervals by itself.
 
     Returns
     -------
     Bounds
-        Least and largest share over the populations with Q <= Q_min + χ²₁(level), certified as
-        in `identification_bounds`.
+        Least and largest share over the populations with Q <= Q_min + t², t the two-sided
+        quantile of Student's law with `df` degrees of freedom (χ²₁(level) without it), certified
+        as in `identification_bounds`.
 
     Raises
     ------
@@ -164,28 +165,30 @@ def sampling_bounds(
     Notes
     -----
     Q = (Aw − f)ᵀ Ω⁻¹ (Aw − f), with Ω half the given covariance and half `design_effect` times
-    the multinomial one at the fitted cells, half a question added to each cell. Directions in
+    the multinomial one at the observed shares, half a question added to each cell. (At fitted
+    cells instead the intervals are longer and cover less.) Directions in
     which Ω is below a thousandth of its largest eigenvalue are left out, which makes the
     set larger. One degree of freedom, as in profile likelihood, is for one share.
 
-    They contain the identification bounds at `fitted` whenever Q(fitted) is within the limit, as
-    it is for a likelihood fit to more than a few questions, and need not otherwise. More
-    questions shrink them to the identification bounds, not to a point.
+    They contain the identification bounds of a fitted population whose Q is within the limit,
+    and need not contain those of another. More questions shrink them to the identification
+    bounds, not to a point.
     """
     made, target = _budgets(k_sham, k_destroy, to_k_sham, to_k_destroy)
-    observed, expected = _cells("share", share, made), _cells("fitted", fitted, made)
+    observed = _cells("share", share, made)
     questions = one_whole_number("n", n)
     inflation = one_number("design_effect", design_effect)
     if not 1.0 <= inflation < np.inf:
         raise InputError(f"design_effect={inflation} must be a number of at least 1")
-    limit = _chi_square(error_rate(level))
+    error = error_rate(level)
+    limit = _largest_excess(error, None if df is None else one_whole_number("df", df))
     covariance = numbers("covariance_of_share", covariance_of_share, "a number").astype(float)
     if covariance.shape != (observed.size, observed.size) or not np.isfinite(covariance).all():
         raise InputError(
             f"covariance_of_share has shape {covariance.shape}: give {observed.size} ×"
             f" {observed.size} finite numbers, one row a cell"
         )
-    smooth = (questions * expected + 0.5) / (questions + 0.5 * expected.size)
+    smooth = (questions * observed + 0.5) / (questions + 0.5 * observed.size)
     multinomial = (np.diag(smooth) - np.outer(smooth, smooth)) / questions
     values, vectors = np.linalg.eigh(0.5 * covariance + 0.5 * inflation * multinomial)
     kept = values > _TOO_SMALL * values[-1]
@@ -258,8 +261,8 @@ def _legendre(k: int) -> _Floats:
     return np.sqrt(2.0 * np.arange(k + 1) + 1.0)[:, None] * terms.sum(axis=1)
 
 
-def _chi_square(error: float) -> float:
-    """Quantile of χ² with one degree of freedom at 1 − error."""
-    from scipy.special import chdtri
+def _largest_excess(error: float, df: int | None) -> float:
+    """The quantile at 1 − error of χ² with one degree of freedom, or of F(1, df)."""
+    from scipy.special import chdtri, stdtrit
 
-    return float(chdtri(1.0, error))
+    return float(chdtri(1.0, error) if df is None else stdtrit(df, 1.0 - error / 2.0) ** 2)

@@ -47,7 +47,7 @@ def multinomial(cells, n):
 
 
 def sampled(cells, n, k=3, to_k=10, **options):
-    return sampling_bounds(k, k, cells, multinomial(cells, n), n, 1.0, cells, to_k, to_k, **options)
+    return sampling_bounds(k, k, cells, multinomial(cells, n), n, 1.0, to_k, to_k, **options)
 
 
 # Widths for negative, tie and positive of the reference population near the CARVE paper, found
@@ -170,9 +170,9 @@ def test_sampling_bounds_solve_the_primal_program():
     truth, n = cells_of(Population.paper(), 3, 3), 1249
     share = rng.multinomial(n, truth) / n
     covariance = 1.5 * multinomial(share, n)
-    bounds = sampling_bounds(3, 3, share, covariance, n, 1.5, truth, 10, 10)
+    bounds = sampling_bounds(3, 3, share, covariance, n, 1.5, 10, 10)
 
-    smooth = (n * truth + 0.5) / (n + 8)
+    smooth = (n * share + 0.5) / (n + 8)
     values, vectors = np.linalg.eigh((covariance + 1.5 * multinomial(smooth, n)) / 2)
     kept = values > 1e-3 * values[-1]
     whitened = vectors[:, kept].T / np.sqrt(values[kept])[:, None]
@@ -205,6 +205,16 @@ def test_sampling_bounds_widen_with_the_level():
     narrow, wide = sampled(cells, 1249, level=0.5), sampled(cells, 1249, level=0.99)
     assert (wide.low < narrow.low - 0.005).all()
     assert (wide.high > narrow.high + 0.005).all()
+
+
+def test_few_clusters_widen_the_sampling_bounds():
+    cells = cells_of(Population.paper(), 3, 3)
+    widths = [np.subtract(*sampled(cells, 1249, df=df)[::-1]) for df in (None, 10**6, 102, 4)]
+    assert widths[1] == pytest.approx(widths[0], abs=1e-4)
+    assert (widths[2] > widths[1]).all()
+    assert (widths[3] > widths[2] + 0.01).all()
+    with pytest.raises(InputError, match="df=0"):
+        sampled(cells, 1249, df=0)
 
 
 def test_sampling_bounds_of_a_homogeneous_population_are_narrow():
@@ -279,4 +289,4 @@ def test_wrong_arguments(arguments, message):
 )
 def test_wrong_arguments_of_sampling_bounds(covariance, n, design_effect, level, message):
     with pytest.raises(InputError, match=message):
-        sampling_bounds(3, 3, CELLS, covariance, n, design_effect, CELLS, 10, 10, level=level)
+        sampling_bounds(3, 3, CELLS, covariance, n, design_effect, 10, 10, level=level)
