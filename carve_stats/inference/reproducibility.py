@@ -26,7 +26,7 @@ from carve_stats.inference.run_agreement import (
     predict_agreement,
 )
 from carve_stats.law._arguments import one_whole_number
-from carve_stats.law.score_rule import ScoreRule
+from carve_stats.law.score_rule import ScoreRule, as_rule
 from carve_stats.population.fit import fit_population
 from carve_stats.population.mixing import Population
 
@@ -246,7 +246,7 @@ def reproducibility(
             f"population is a {type(population).__name__}: it must be a Population, as"
             " fit_population(counts) gives one"
         )
-    parsed = rule if isinstance(rule, ScoreRule) else ScoreRule.parse(rule)
+    parsed = as_rule(rule)
     _check_same_questions(counts_a, counts_b)
     both = counts_a.pool(counts_b)
     scored = counts_a.scored & counts_b.scored

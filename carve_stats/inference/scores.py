@@ -24,7 +24,7 @@ from carve_stats.inference.score_display import as_html, as_text
 from carve_stats.law._arguments import error_rate
 from carve_stats.law.exact_tests import exact_p_values
 from carve_stats.law.intervals import EXACT_INTERVALS, score_intervals
-from carve_stats.law.score_rule import ScoreRule
+from carve_stats.law.score_rule import ScoreRule, as_rule
 
 __all__ = ["ScoreTable", "score_table"]
 
@@ -365,8 +365,7 @@ def score_table(
     check_counts(counts)
     level = check_level(level)
     check_adjustment(adjust)
-    if rule is not None and not isinstance(rule, ScoreRule):
-        rule = ScoreRule.parse(rule)
+    rule = None if rule is None else as_rule(rule)
     arms = {name: getattr(counts, name) for name in _ARMS}
     how = {"test": test, "alternative": alternative, "two_sided": two_sided}
     p_value = exact_p_values(*arms.values(), **how)

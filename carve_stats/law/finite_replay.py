@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from carve_stats._kernels import law as kernels
-from carve_stats._kernels import signs as equal_k
-from carve_stats._kernels import small, tie_sequence
+from carve_stats._kernels import tie_sequence
 from carve_stats._kernels.binomial import SCALE, unscale_all
-from carve_stats._kernels.tie import equal_tie
 from carve_stats.errors import InputError
 from carve_stats.law._arguments import Rational, generator, one_number, probability, replay_budget
 from carve_stats.law._budgets import compute, flat, shaped
 from carve_stats.law._lattice import possible_scores, threshold
 from carve_stats.law._rates import FlipRates, arm
-from carve_stats.law.score_rule import ScoreRule
+from carve_stats.law._signs import signs, tie
+from carve_stats.law.score_rule import ScoreRule, as_rule
 
 __all__ = ["FiniteReplayLaw", "SignShares"]
 
@@ -157,7 +156,7 @@ class FiniteReplayLaw:
         float or ndarray
             A float for one question, else an array of the law's shape.
         """
-        return self._compute(_tie, 1)[0]
+        return self._compute(tie, 1)[0]
 
     def negative(self) -> Any:
         """P(Δ̂ < 0), as a float or an array of the law's shape."""
@@ -175,7 +174,7 @@ class FiniteReplayLaw:
         SignShares
             Floats for one question, else arrays of the law's shape.
         """
-        return SignShares(*self._compute(_signs, 3))
+        return SignShares(*self._compute(signs, 3))
 
     def signs_gradient(self) -> tuple[SignShares, SignShares]:
         """Derivatives of the three sign probabilities by p_sham and by p_destroy.
@@ -399,7 +398,7 @@ class FiniteReplayLaw:
         0.62...
         """
         if isinstance(selected, ScoreRule | str):
-            rule = ScoreRule.parse(selected) if isinstance(selected, str) else selected
+            rule = as_rule(selected)
             return self._between(rule.ends)
         return self._among(self._table(selected))
 
@@ -439,7 +438,7 @@ class FiniteReplayLaw:
         if selected is None:
             negative, _, positive = self.signs()
         elif isinstance(selected, ScoreRule | str):
-            rule = ScoreRule.parse(selected) if isinstance(selected, str) else selected
+            rule = as_rule(selected)
 
             def below(denominator: int) -> tuple[int, int]:
                 lowest, highest = rule.ends(denominator)
@@ -645,34 +644,3 @@ class FiniteReplayLaw:
 
 def _by_columns(kernel: Callable[..., None]) -> Callable[..., None]:
     return lambda rates, *rest: kernel(*rates.columns(), *rest)
-
-
-def _tie(rates: FlipRates, k_sham: int, k_destroy: int, zero: NDArray[np.float64]) -> None:
-    if k_sham != k_destroy:
-        kernels.score_point(*rates.columns(), k_sham, k_destroy, 0, zero)
-    elif k_sham <= small.LARGEST and rates.only_p:
-        small.small_tie(k_sham)(rates.p_sham, rates.p_destroy, zero)
-    elif k_sham <= equal_k.LARGEST:
-        unused = np.empty((2, zero.size))
-        equal_k.equal_signs(*rates.columns(), k_sham, unused[0], zero, unused[1])
-    else:
-        equal_tie(*rates.columns(), k_sham, zero)
-
-
-def _signs(
-    rates: FlipRates,
-    k_sham: int,
-    k_destroy: int,
-    negative: NDArray[np.float64],
-    zero: NDArray[np.float64],
-    positive: NDArray[np.float64],
-) -> None:
-    if k_sham != k_destroy or k_sham > equal_k.LARGEST:
-        kernels.signs(*rates.columns(), k_sham, k_destroy, negative, zero, positive)
-        if k_sham == k_destroy:
-            equal_tie(*rates.columns(), k_sham, zero)
-    elif k_sham <= small.LARGEST and rates.only_p:
-        small.small_differences(k_sham)(rates.p_sham, rates.p_destroy, negative, positive)
-        small.small_tie(k_sham)(rates.p_sham, rates.p_destroy, zero)
-    else:
-        equal_k.equal_signs(*rates.columns(), k_sham, negative, zero, positive)

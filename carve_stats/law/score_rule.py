@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from carve_stats.errors import InputError, check_name
 from carve_stats.law._arguments import Rational, as_fraction, one_whole_number, whole_number
 
-__all__ = ["COMPARISONS", "ScoreRule"]
+__all__ = ["COMPARISONS", "ScoreRule", "as_rule"]
 
 COMPARISONS = ("<", "<=", "=", ">=", ">")
 
@@ -165,3 +165,8 @@ class ScoreRule:
 
     def __str__(self) -> str:
         return f"score {self.comparison} {self.threshold}"
+
+
+def as_rule(rule: ScoreRule | str) -> ScoreRule:
+    """The rule itself, or the one that a text says; InputError for anything else."""
+    return rule if isinstance(rule, ScoreRule) else ScoreRule.parse(rule)

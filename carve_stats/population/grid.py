@@ -1,4 +1,4 @@
-"""The grid on the unit square that populations are fitted on, and its two matrices."""
+"""The grid on the unit square that populations are fitted on, and its cell probabilities."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from carve_stats.law._arguments import one_whole_number, probability
-from carve_stats.law.finite_replay import FiniteReplayLaw
 
 __all__ = [
     "GRID_POINTS",
@@ -14,7 +13,6 @@ __all__ = [
     "cell_matrix",
     "chebyshev_grid",
     "grid_atoms",
-    "sign_matrix",
 ]
 
 GRID_POINTS = 33
@@ -99,32 +97,6 @@ def cell_matrix(
     """
     sham, destroy = binomial_rows(k_sham, p_sham), binomial_rows(k_destroy, p_destroy)
     return (sham[:, None, :] * destroy[None, :, :]).reshape(-1, sham.shape[1])
-
-
-def sign_matrix(
-    k_sham: int, k_destroy: int, p_sham: ArrayLike, p_destroy: ArrayLike
-) -> NDArray[np.float64]:
-    """Exact probability of each sign of the score, for given flip probabilities.
-
-    Parameters
-    ----------
-    k_sham, k_destroy : int
-        Replays in each arm.
-    p_sham, p_destroy : array_like, shape (atoms,)
-        Flip probabilities.
-
-    Returns
-    -------
-    ndarray, shape (3, atoms)
-        Negative, zero, positive.
-
-    Examples
-    --------
-    >>> sign_matrix(3, 3, [0.25], [0.375]).ravel()
-    array([0.213..., 0.326..., 0.459...])
-    """
-    law = FiniteReplayLaw(p_sham, p_destroy, k_sham=k_sham, k_destroy=k_destroy)
-    return np.stack(law.signs())
 
 
 def binomial_rows(k: int, p: ArrayLike) -> NDArray[np.float64]:

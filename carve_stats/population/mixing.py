@@ -18,7 +18,7 @@ from carve_stats.law._arguments import (
     replay_budget,
 )
 from carve_stats.law.finite_replay import FiniteReplayLaw, SignShares
-from carve_stats.law.score_rule import ScoreRule
+from carve_stats.law.score_rule import ScoreRule, as_rule
 from carve_stats.population import serial
 from carve_stats.population.draws import DrawnQuestions, cluster_codes, numbered
 from carve_stats.population.families import BetaCopula, paper_family
@@ -306,7 +306,7 @@ class Population:
         (0.5606, 0.613, 0.21)
         """
         sham, destroy = self._budget(k, k_sham, k_destroy)
-        parsed = rule if isinstance(rule, ScoreRule) else ScoreRule.parse(rule)
+        parsed = as_rule(rule)
         return summarise(self, sham, destroy, parsed)
 
     def draw(

@@ -11,13 +11,13 @@ from oracles import signs as exact_signs
 from scipy.stats import binom
 
 from carve_stats.errors import InputError
+from carve_stats.law.finite_replay import FiniteReplayLaw
 from carve_stats.population.grid import (
     GRID_POINTS,
     binomial_rows,
     cell_matrix,
     chebyshev_grid,
     grid_atoms,
-    sign_matrix,
 )
 
 
@@ -67,7 +67,8 @@ def test_binomial_rows_at_every_size(k):
 @pytest.mark.parametrize(("k_sham", "k_destroy"), [(3, 3), (2, 5)])
 def test_signs_are_exact_and_sums_of_cells(k_sham, k_destroy):
     p_sham, p_destroy = grid_atoms(4)
-    matrix = sign_matrix(k_sham, k_destroy, p_sham, p_destroy)
+    law = FiniteReplayLaw(p_sham, p_destroy, k_sham=k_sham, k_destroy=k_destroy)
+    matrix = np.array(law.signs())
     for atom, pair in enumerate(zip(p_sham.tolist(), p_destroy.tolist(), strict=True)):
         exact = [float(share) for share in exact_signs(k_sham, k_destroy, *pair)]
         np.testing.assert_allclose(matrix[:, atom], exact, rtol=1e-13)
