@@ -19,7 +19,8 @@ from carve_stats.clusters import bootstrap, percentile_interval
 from carve_stats.inference.sign_excess import observe, resampled_excess, resampling_sums
 from carve_stats.population.bounds import identification_bounds, sampling_bounds
 from carve_stats.population.cells import budget_cells, pattern_cells
-from carve_stats.population.fit import FIT_METHODS, fit_cells
+from carve_stats.population.fit import fit_cells
+from carve_stats.population.fit_result import FIT_METHODS
 from carve_stats.population.npmle import npmle
 
 RESAMPLES = 10_000

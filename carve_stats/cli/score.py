@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from carve_stats.cli._logs import log_options, read_logs
 from carve_stats.cli._output import echo_json, json_option
 from carve_stats.cli._table_file import check_output, refuse_input, write_table
+
+if TYPE_CHECKING:
+    from carve_stats.counts import ReplayCounts
+    from carve_stats.population.mixing import Population
 
 __all__ = ["score"]
 
@@ -64,6 +68,11 @@ __all__ = ["score"]
 )
 @click.option("--rule", metavar="RULE", help="Mark what it selects, for example 'score <= 0'.")
 @click.option(
+    "--posterior",
+    is_flag=True,
+    help="Fit a population to these logs, and add each question's posterior under it.",
+)
+@click.option(
     "--output", metavar="FILE", help="Write all rows: .csv, .jsonl or .parquet, as the name ends."
 )
 @json_option
@@ -75,6 +84,7 @@ def score(
     two_sided: str,
     adjust: str,
     rule: str | None,
+    posterior: bool,
     output: str | None,
     as_json: bool,
     **reading: Any,
@@ -104,6 +114,7 @@ def score(
     table = score_table(
         counts,
         rule=parsed,
+        population=_fitted(counts) if posterior else None,
         interval=interval,
         level=level,
         test=test,
@@ -120,3 +131,10 @@ def score(
     if target is not None:
         click.echo(f"{target}: all {len(table)} questions\n")
     click.echo(shown)
+
+
+def _fitted(counts: ReplayCounts) -> Population | None:
+    """The population of the logs; None where nothing is scored, which the table then says."""
+    from carve_stats.population.fit import fit_population
+
+    return fit_population(counts) if counts.scored.any() else None

@@ -26,7 +26,8 @@ from carve_stats.population.bounds import (
     sampling_bounds,
 )
 from carve_stats.population.cells import BudgetCells, PatternCells, budget_cells
-from carve_stats.population.fit import FIT_METHODS, fit_population
+from carve_stats.population.fit import fit_population
+from carve_stats.population.fit_result import FIT_METHODS
 from carve_stats.population.grid import cell_matrix
 from carve_stats.population.hausdorff import tie_rate_bounds
 from carve_stats.population.mixing import Population
@@ -178,6 +179,7 @@ def predict_signs(
     model : str, optional
         How the population of the point prediction is fitted: ``em``, ``npmle`` or ``copula``, as
         in `fit_population`. Beyond twice the replays made there is a point only if it is named.
+        Fewer replays need no model: none is then fitted, whatever is named.
     level : float
         Confidence level.
 

@@ -125,6 +125,12 @@ def _smallest(table: ScoreTable) -> Block:
         headers.append("selected")
         for i, row in zip(shown, rows, strict=True):
             row.append(_yes(table.selected[i]))
+    posteriors = (table.mean_difference, table.probability_not_above)
+    if posteriors[0] is not None and posteriors[1] is not None:
+        headers += ["E[Δ]", "P(Δ <= 0)"]
+        for i, row in zip(shown, rows, strict=True):
+            row += [_display.number(posteriors[0][i], signed=True)]
+            row += [_display.number(posteriors[1][i])]
     if len(rows) == len(table):
         caption = "Questions by p-value; sham, destroy: flips/replays"
     else:

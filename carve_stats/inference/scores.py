@@ -12,77 +12,21 @@ from numpy.typing import NDArray
 from carve_stats import _display
 from carve_stats.clusters import check_level
 from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts, check_counts
-from carve_stats.inference.attainable import (
-    MOST_K,
-    find_least_k,
-    questions_needed,
-    smallest_p_values,
-)
+from carve_stats.inference.attainable import smallest_p_values
 from carve_stats.inference.multiplicity import adjust_p_values, check_adjustment
+from carve_stats.inference.posterior import question_posteriors
 from carve_stats.inference.questions import count_questions
 from carve_stats.inference.score_display import as_html, as_text
+from carve_stats.inference.score_notes import score_notes
 from carve_stats.law._arguments import error_rate
 from carve_stats.law.exact_tests import exact_p_values
-from carve_stats.law.intervals import EXACT_INTERVALS, score_intervals
+from carve_stats.law.intervals import score_intervals
 from carve_stats.law.score_rule import ScoreRule, as_rule
+from carve_stats.population.mixing import Population
 
 __all__ = ["ScoreTable", "score_table"]
 
 _ARMS = ("sham_flips", "sham_replays", "destroy_flips", "destroy_replays")
-
-WITHOUT_SCORE = (
-    "{questions} without a valid replay in SHAM or in DESTROY: no score, interval [−1, 1], p-value"
-    " 1, never established; p-values are not adjusted for such questions"
-)
-INVALID = (
-    "{invalid} of {made} SHAM and DESTROY replays gave no valid answer and count nowhere; if"
-    " whether a reply is valid depends on the answer, a score may be off either way"
-)
-ONE_SIDED = (
-    "the test is one-sided and the intervals are two-sided: a question can be established and its"
-    " interval hold 0, or the interval exclude 0 and the question not be established"
-)
-OWN_INTERVALS = (
-    "intervals are not adjusted for the number of questions: expect up to {percent:g} % of them to"
-    " miss the true difference of their question"
-)
-APPROXIMATE = (
-    "{interval} intervals are approximate and at small k can miss more often than {percent:g} % of"
-    " the time; {exact} hold their level at every k"
-)
-
-_DEPENDS = "its answer depends on the evidence"
-_STEADIER = (
-    "DESTROY flips its answer less often than SHAM does, which is no dependence on the evidence of"
-    " the usual kind"
-)
-_MEANING = {
-    "two-sided": (
-        "established: that this very question's flip rates in SHAM and DESTROY differ. With a score"
-        f" above 0 {_DEPENDS}; with one below 0 {_STEADIER}"
-    ),
-    "greater": (
-        "established: that this very question's answer flips more often in DESTROY than in SHAM:"
-        f" {_DEPENDS}"
-    ),
-    "less": f"established: that, for this very question, {_STEADIER}",
-}
-_NOT_ESTABLISHED = ". Of the other questions neither that nor the contrary is shown"
-_ADJUSTED = {
-    "holm": (
-        "holm: the probability that any question is established wrongly is at most {significance:g}"
-    ),
-    "benjamini-hochberg": (
-        "benjamini-hochberg: of the questions established an expected share of at most"
-        " {significance:g} is established wrongly, if the p-values of different questions are"
-        " independent or positively dependent; given their own flip rates they are independent if"
-        " the replays are, whatever questions of one video have in common"
-    ),
-    "none": (
-        "no adjustment: of every 100 questions without a difference up to {percent:g} are"
-        " established wrongly on average; take these as candidates"
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -110,6 +54,9 @@ class ScoreTable:
         dependence on the evidence is established; with one below 0, that DESTROY flips less often.
     selected : ndarray of bool, shape (n,), or None
         Whether the rule selects the question; never where there is no score. None without rule.
+    mean_difference, probability_not_above : ndarray of float, shape (n,), or None
+        E[p_destroy − p_sham | counts] and P(p_destroy <= p_sham | counts), as in
+        `question_posteriors`. None without population.
     interval, level
         Name and confidence level of the intervals.
     test, alternative, two_sided
@@ -143,6 +90,8 @@ class ScoreTable:
     adjusted_p_value: NDArray[np.float64]
     established: NDArray[np.bool_]
     selected: NDArray[np.bool_] | None
+    mean_difference: NDArray[np.float64] | None
+    probability_not_above: NDArray[np.float64] | None
     interval: str
     level: float
     test: str
@@ -234,8 +183,8 @@ class ScoreTable:
         """The columns by name, ready for a data frame; `cluster` is None where not known."""
         names = ["question", "cluster", *_ARMS, "score", "low", "high", "p_value"]
         names += ["adjusted_p_value", "established"]
-        if self.selected is not None:
-            names.append("selected")
+        optional = ("selected", "mean_difference", "probability_not_above")
+        names += [name for name in optional if getattr(self, name) is not None]
         return {name: getattr(self, name) for name in names}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -244,7 +193,8 @@ class ScoreTable:
             name: [None] * len(self) if values is None else values.tolist()
             for name, values in self.columns().items()
         }
-        columns["score"] = [_display.plain(score) for score in columns["score"]]
+        for name in {"score", "mean_difference", "probability_not_above"} & columns.keys():
+            columns[name] = [_display.plain(figure) for figure in columns[name]]
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -288,6 +238,7 @@ def score_table(
     counts: ReplayCounts,
     *,
     rule: ScoreRule | str | None = None,
+    population: Population | None = None,
     interval: str = "agresti-min",
     level: float = 0.95,
     test: str = "barnard",
@@ -304,6 +255,9 @@ def score_table(
     rule : ScoreRule or str, optional
         A comparison such as ``"score <= 0"``; the column `selected` says which questions it
         selects.
+    population : Population, optional
+        The distribution of the questions' flip probabilities, as `fit_population` gives it. Each
+        question's posterior under it is then two columns more.
     interval : str
         The interval for p_destroy − p_sham, as in `score_intervals`.
     level : float
@@ -371,6 +325,7 @@ def score_table(
     p_value = exact_p_values(*arms.values(), **how)
     low, high = score_intervals(*arms.values(), interval=interval, level=level)
     selected = None
+    posteriors = None if population is None else question_posteriors(counts, population)
     if rule is not None:
         selected = rule.selects(
             counts.score_numerator, counts.sham_replays * counts.destroy_replays
@@ -390,6 +345,8 @@ def score_table(
         adjusted_p_value=adjusted,
         established=scored & (adjusted <= error_rate(level)),
         selected=selected,
+        mean_difference=None if posteriors is None else posteriors.mean_difference,
+        probability_not_above=None if posteriors is None else posteriors.probability_not_above,
         interval=interval,
         level=level,
         test=test,
@@ -405,7 +362,8 @@ def score_table(
     )
     # Intervals of single questions need no clusters.
     read = [] if ledger is None else [n for n in ledger.notes if n != UNKNOWN_CLUSTERS]
-    notes = [*read, *_invalid(counts), *_notes(table, smallest)]
+    notes = [*read, *score_notes(table, counts, smallest)]
+    notes += [] if posteriors is None else posteriors.notes
     return replace(table, notes=tuple(dict.fromkeys(notes)))
 
 
@@ -419,66 +377,3 @@ def _adjusted(
 
 def _common(replays: NDArray[np.int64]) -> int | None:
     return int(replays[0]) if replays.size and (replays == replays[0]).all() else None
-
-
-def _notes(table: ScoreTable, smallest: NDArray[np.float64]) -> list[str]:
-    notes = []
-    n, without = table.questions["scored"], len(table) - table.questions["scored"]
-    if without:
-        notes.append(WITHOUT_SCORE.format(questions=_questions(without)))
-    if not n:
-        return notes
-    error = {"significance": table.significance, "percent": 100 * table.significance}
-    notes.append(_MEANING[table.alternative] + _NOT_ESTABLISHED)
-    notes.append(_ADJUSTED[table.adjust].format(**error))
-    if not table.established.any():
-        notes += _out_of_reach(table, smallest)
-    if table.alternative != "two-sided":
-        notes.append(ONE_SIDED)
-    notes.append(OWN_INTERVALS.format(**error))
-    if table.interval not in EXACT_INTERVALS:
-        exact = ", ".join(EXACT_INTERVALS)
-        notes.append(APPROXIMATE.format(interval=table.interval, exact=exact, **error))
-    return notes
-
-
-def _invalid(counts: ReplayCounts) -> list[str]:
-    """A note on the replays without a valid answer in the arms that make the score."""
-    invalid = int(counts.sham_invalid.sum() + counts.destroy_invalid.sum())
-    made = invalid + int(counts.sham_replays.sum() + counts.destroy_replays.sum())
-    return [INVALID.format(invalid=invalid, made=made)] if invalid else []
-
-
-def _questions(n: int) -> str:
-    return f"{n} question" if n == 1 else f"{n} questions"
-
-
-def _out_of_reach(table: ScoreTable, smallest: NDArray[np.float64]) -> list[str]:
-    """Why no question could be established at these budgets, or hardly any."""
-    n, adjust, significance = smallest.size, table.adjust, table.significance
-    needed = questions_needed(smallest, adjust, significance)
-    if needed == 1:
-        return []
-    start = f"at these budgets the smallest possible p-value is {smallest.min():.4g}: with"
-    start += f" {_questions(n)}"
-    if needed is not None:
-        return [f"{start}, one can be established under {adjust} only if {_together(needed)}"]
-    least = find_least_k(
-        n,
-        adjust,
-        significance,
-        test=table.test,
-        alternative=table.alternative,
-        two_sided=table.two_sided,
-    )
-    if least is None:
-        more = f"more than {MOST_K} replays in each arm would be needed"
-    else:
-        more = f"k = {least.k} in each arm would be the least that could"
-        if least.needed > 1:
-            more += f", and only if {_together(least.needed)}"
-    return [f"{start} no question can be established under {adjust} at {significance:g}; {more}"]
-
-
-def _together(questions: int) -> str:
-    return f"{questions} of them have their smallest p-value together"

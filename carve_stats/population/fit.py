@@ -12,14 +12,12 @@ from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError, check_name
 from carve_stats.population.cells import PatternCells, pattern_cells
 from carve_stats.population.copula import CopulaFit, fit_copula
-from carve_stats.population.fit_result import PopulationFit
+from carve_stats.population.fit_result import FIT_METHODS, PopulationFit
 from carve_stats.population.grid import GRID_POINTS, chebyshev_grid, grid_atoms
 from carve_stats.population.likelihood import observed_cells
 from carve_stats.population.mixing import Population
 
-__all__ = ["FIT_METHODS", "PopulationFit", "fit_cells", "fit_population"]
-
-FIT_METHODS = ("em", "npmle", "copula")
+__all__ = ["PopulationFit", "fit_cells", "fit_population"]
 EM_STEPS = 200
 UNIFORM_SHARE = 0.01
 _COPULA_PARAMETERS = 5

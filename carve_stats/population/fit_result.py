@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from carve_stats.population.families import BetaCopula
 
-__all__ = ["PopulationFit"]
+__all__ = ["FIT_METHODS", "PopulationFit"]
+
+FIT_METHODS = ("em", "npmle", "copula")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from carve_stats.errors import InputError
 from carve_stats.population.families import BetaCopula
-from carve_stats.population.fit_result import PopulationFit
+from carve_stats.population.fit_result import FIT_METHODS, PopulationFit
 
 if TYPE_CHECKING:
     from carve_stats.population.mixing import Population
@@ -114,6 +115,7 @@ def decode(text: str | bytes) -> tuple[PopulationRecord, BetaCopula | None, Popu
         _check_family(family, record)
     if record.fit is not None:
         fit = _part("fit", record.fit, PopulationFit)
+        _check_fit(fit)
         if fit.copula is not None:
             _part("fit.copula", record.fit["copula"], BetaCopula)
     return record, family, fit
@@ -161,6 +163,22 @@ def _check_family(family: BetaCopula, record: PopulationRecord) -> None:
             )
     if set(record.stratum or ()) - set(family.strata):
         raise InputError("population JSON: stratum has names that family.strata has not")
+
+
+def _check_fit(fit: PopulationFit) -> None:
+    """What no fit can have said of itself is a damaged file."""
+    possible = {
+        "method": fit.method in FIT_METHODS,
+        "log_likelihood": -math.inf < fit.log_likelihood <= 0.0,
+        "duality_gap": fit.duality_gap is None or -_ROUNDING < fit.duality_gap < math.inf,
+        "questions": fit.questions >= 1,
+        "left_out": fit.left_out >= 0,
+    }
+    for name, right in possible.items():
+        if not right:
+            raise InputError(
+                f"population JSON: fit.{name}={getattr(fit, name)!r} is that of no fit"
+            )
 
 
 def _refusal(error: Exception, place: str = "") -> InputError:

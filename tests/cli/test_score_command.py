@@ -170,6 +170,24 @@ def test_options_reach_the_table(log, command_json):
     assert result["test"]["two_sided"] is None  # a one-sided test has no two-sided definition
 
 
+def test_posteriors_are_those_of_the_population_fitted_to_the_log(log, command_json):
+    counts = cs.read_replays(log)
+    posteriors = cs.question_posteriors(counts, cs.fit_population(counts))
+    rows = command_json("score", log, "--posterior")["rows"]
+    for name in ("mean_difference", "probability_not_above"):
+        assert [row[name] for row in rows] == getattr(posteriors, name).tolist()
+
+
+def test_without_a_score_there_is_no_population_to_fit(tmp_path, command_json):
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "question_id,sham_flips,sham_replays,destroy_flips,destroy_replays\nq,0,0,1,3\n"
+    )
+    (row,) = command_json("score", path, "--posterior")["rows"]
+    assert row["score"] is None
+    assert "mean_difference" not in row
+
+
 def test_the_choices_are_those_of_the_library():
     known = {"interval": INTERVALS, "test": TESTS, "alternative": ALTERNATIVES,
              "two_sided": TWO_SIDED, "adjust": ADJUSTMENTS}  # fmt: skip
@@ -181,7 +199,11 @@ def test_the_page_of_formats_names_every_column(expected):
     page = (Path(__file__).parents[2] / "docs/formats.md").read_text(encoding="utf-8")
     section = page.split("\n## Scores\n")[1].split("\n## ")[0]
     cells = re.findall(r"^\| (`.*?) \|", section, flags=re.M)
-    assert re.findall(r"`(\w+)`", " ".join(cells)) == list(expected.columns())
+    assert re.findall(r"`(\w+)`", " ".join(cells)) == [
+        *expected.columns(),
+        "mean_difference",
+        "probability_not_above",
+    ]
 
 
 def test_without_a_file_the_summary_is_printed(log, command):

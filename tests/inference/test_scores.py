@@ -15,6 +15,7 @@ from carve_stats.errors import InputError
 from carve_stats.inference.attainable import find_least_k, questions_needed
 from carve_stats.inference.scores import score_table
 from carve_stats.law.score_rule import ScoreRule
+from carve_stats.population.mixing import Population
 
 
 @pytest.fixture
@@ -303,6 +304,25 @@ def test_rows_are_plain_and_undefined_figures_are_none(counts):
     (row,) = score_table(unknown).rows()
     assert row["cluster"] is None
     assert "selected" not in row
+
+
+def test_posteriors_are_columns_where_a_population_is_given(counts):
+    two = Population([0.2, 0.5], [0.8, 0.5], [0.5, 0.5])
+    table = score_table(counts, rule="score < 0", population=two)
+    assert list(table.columns())[-3:] == ["selected", "mean_difference", "probability_not_above"]
+    # d: no SHAM flip of 3, every DESTROY flip of 3; Bayes' rule in fractions.
+    first = Fraction(8, 10) ** 3 * Fraction(8, 10) ** 3
+    second = Fraction(1, 2) ** 6
+    row = table.rows()[3]
+    assert row["question"] == "d"
+    assert row["mean_difference"] == pytest.approx(float(first * 6 / 10 / (first + second)), 1e-13)
+    assert row["probability_not_above"] == pytest.approx(float(second / (first + second)), 1e-13)
+    assert any("posterior" in note for note in table.notes)
+    assert "P(Δ <= 0)" in str(table)
+    never = score_table(counts, population=Population([0.0], [0.0]))
+    assert never.rows()[0]["mean_difference"] is None  # this population cannot give the flips
+    with pytest.raises(InputError, match="Population"):
+        score_table(counts, population="paper")
 
 
 def test_columns_cannot_be_written_to(counts):

@@ -10,7 +10,8 @@ from carve_stats._kernels.mixture import em_steps
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.population.cells import PatternCells, pattern_cells
-from carve_stats.population.fit import FIT_METHODS, _split, fit_cells, fit_population
+from carve_stats.population.fit import _split, fit_cells, fit_population
+from carve_stats.population.fit_result import FIT_METHODS
 from carve_stats.population.grid import cell_matrix, chebyshev_grid, grid_atoms
 from carve_stats.population.likelihood import observed_cells
 from carve_stats.population.mixing import Population

@@ -164,3 +164,20 @@ def test_what_a_refusal_of_parts_says():
     del plain["family"]["correlation"]
     with pytest.raises(InputError, match=r"; correlation is missing$"):
         Population.from_json(json.dumps(plain))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("method", "guess"),
+        ("log_likelihood", 0.5),
+        ("duality_gap", -1.0),
+        ("questions", 0),
+        ("left_out", -1),
+    ],
+)
+def test_a_fit_that_cannot_be_is_refused(name, value):
+    population = fit_population(Population.paper().sample(50, 3, rng=1), method="npmle")
+    fit = json.loads(population.to_json())["fit"]
+    with pytest.raises(InputError, match=f"fit.{name}="):
+        Population.from_json(changed(population, fit={**fit, name: value}))
