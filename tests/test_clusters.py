@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carve_stats import clusters
-from carve_stats._kernels.resampling import count_draws
 from carve_stats.counts import UNKNOWN_CLUSTERS
 from carve_stats.errors import InputError
 
@@ -167,41 +166,6 @@ def test_bootstrap_depends_on_the_generator_only():
     assert (first != other).any()
     generator = np.random.default_rng(3)
     assert (draw(generator) != draw(generator)).any()
-
-
-@pytest.mark.parametrize("bits", [16, 32])
-def test_a_resample_depends_on_its_own_number_only(bits):
-    def draw(first, rows):
-        out = np.full((rows, 11), -1, np.float32)
-        with np.errstate(over="ignore"):
-            count_draws(
-                np.uint64(9), np.uint64(first), np.uint64(11), np.uint64(bits),
-                np.full(11, 200, np.uint8), out,
-            )  # fmt: skip
-        return out
-
-    whole = draw(0, 60)
-    assert (np.concatenate([draw(0, 7), draw(7, 53)]) == whole).all()
-    assert (whole.sum(axis=1) == 11).all()
-    # 660 draws, each cluster 60 times but for chance.
-    assert scipy.stats.chisquare(whole.sum(axis=0)).pvalue > 1e-3
-    assert len(np.unique(whole, axis=0)) == 60
-
-
-def test_many_clusters_take_bounded_memory_and_long_lanes(monkeypatch):
-    seen = []
-
-    def fake(seed, first, items, bits, tally, out):
-        seen.append((int(bits), out.nbytes))
-        out[:] = 1
-
-    monkeypatch.setattr("carve_stats._kernels.resampling.count_draws", fake)
-    sums = np.ones((100_000, 1))
-    drawn = clusters.bootstrap(sums, lambda s: s[:, 0], rng=1, resamples=100)
-    assert (drawn == 100_000).all()
-    assert {bits for bits, _ in seen} == {32}
-    assert max(size for _, size in seen) <= 8 * 4 * 100_000
-    assert len(seen) == 13
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,11 @@ __all__ = ["simulate"]
 @click.option("--icc", type=float, help="Share of variance that is common to a video.")
 @click.option("--k", type=int, default=3, show_default=True, help="Replays in each condition.")
 @click.option("--seed", type=int, required=True, help="Draws the questions and their answers.")
+@click.option(
+    "--questions-seed",
+    type=int,
+    help="Draws the questions in its place: with another --seed, another run over the same ones.",
+)
 @click.option("--store", metavar="DIR", help="Keep the run here; it can then be resumed.")
 @json_option
 def simulate(population: str, store: str | None, as_json: bool, **settings: Any) -> None:
@@ -34,9 +39,12 @@ def simulate(population: str, store: str | None, as_json: bool, **settings: Any)
     --p-sham and --p-destroy), or a CSV file of atoms with the columns p_sham, p_destroy and
     weight.
 
+    Runs with one seed share their first replays, as where k is raised later.
+
     \b
-    Example:
+    Examples:
       carve-stats simulate paper --seed 1 --k 10
+      carve-stats simulate paper --questions-seed 1 --seed 2 --store runs/again
     """  # noqa: D301 (click wants the character, not the letters)
     from tempfile import TemporaryDirectory
 
@@ -127,7 +135,7 @@ def _replay(population: Population, store: str, settings: dict[str, Any]) -> tup
         settings["questions"],
         clusters=settings["clusters"],
         icc=settings["icc"],
-        rng=settings["seed"],
+        rng=settings["seed" if settings["questions_seed"] is None else "questions_seed"],
     )
     trajectories = synthetic_trajectories(
         drawn.p_sham,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from carve_stats.population._constrained_newton import GAP
 from carve_stats.population.cells import PatternCells, pattern_cells
 from carve_stats.population.grid import cell_matrix
 from carve_stats.population.mixing import Population
-from carve_stats.population.npmle import GridLikelihood, pooled_rates
+from carve_stats.population.npmle import GridLikelihood
 
 __all__ = ["HomogeneityTest", "ScoreTriple", "homogeneity_test"]
 
@@ -110,13 +111,18 @@ class HomogeneityTest:
 
     def _table(self) -> tuple[str, list[str], list[list[object]]]:
         kinds = ("SHAM rates differ", "DESTROY rates differ", "rates move together")
-        rows: list[list[object]] = [
-            ["likelihood ratio", _display.number(self.statistic), _display.p_value(self.p_value)]
-        ]
+        p_value = _display.p_value(self.p_value)
+        if self.p_value == 1 / (len(self.null_statistics) + 1):
+            p_value = f"≤ {p_value}"  # the least that so many resamples can show
+        rows: list[list[object]] = [["likelihood ratio", _display.number(self.statistic), p_value]]
         for kind, z in zip(kinds, self.scores, strict=True):
             rows.append([f"z: {kind}", _display.number(z, signed=True), ""])
         rows.append(
-            ["tie excess (no test)", _display.number(self.tie_excess.estimate, signed=True), ""]
+            [
+                "excess of zero scores (no test)",
+                _display.number(self.tie_excess.estimate, signed=True),
+                "",
+            ]
         )
         caption = (
             f"Homogeneity: all questions at {_display.number(self.rates['sham'])} under SHAM and"
@@ -176,6 +182,10 @@ def homogeneity_test(
     positive probability, and floats do not tell ties: a T* counts as no less where it is within
     2n·1e-10 of T, what the fits may lack, so that ties raise the p-value.
 
+    *Cost.* A fit a resample, whose time is set by the cells that hold questions. On one core, 999
+    resamples of 1,250 questions take 1 s at one pattern, 3 s at nine with k from 8 to 10, and 20 s
+    at a thousand with k up to 50.
+
     *Clusters.* Under the hypothesis all replays of all questions are independent, so videos play
     no part in the law of T. Rates that differ between videos are heterogeneity, and are meant to
     be found.
@@ -228,20 +238,12 @@ def homogeneity_test(
             questions=questions,
             notes=(NO_QUESTIONS,),
         )
-    budgets = [(cells.k_sham, cells.k_destroy) for cells in patterns]
-    likelihood = GridLikelihood(budgets)
-    observed = [cells.counts for cells in patterns]
-    rates = pooled_rates(budgets, observed)
+    likelihood = GridLikelihood([(cells.k_sham, cells.k_destroy) for cells in patterns])
+    observed = np.concatenate([cells.counts for cells in patterns])
+    rates = likelihood.pooled_rates(observed)
     statistic = likelihood.likelihood_ratio(observed)
-    drawn = [
-        rng.multinomial(
-            int(cells.counts.sum()),
-            cell_matrix(cells.k_sham, cells.k_destroy, rates[:1], rates[1:])[:, 0],
-            size=replicates,
-        )
-        for cells in patterns
-    ]
-    null = np.array([likelihood.likelihood_ratio(draw) for draw in zip(*drawn, strict=True)])
+    drawn = _draw_homogeneous(patterns, rates, replicates, rng)
+    null = np.array([likelihood.likelihood_ratio(counts) for counts in drawn])
     as_large = np.count_nonzero(null >= statistic - 2 * questions["scored"] * GAP)
     p_sham, p_destroy, weights, *_ = likelihood.maximise(observed)
     scores, notes = _score_triple(patterns, rates)
@@ -256,6 +258,29 @@ def homogeneity_test(
         questions=questions,
         notes=notes,
     )
+
+
+def _draw_homogeneous(
+    patterns: Sequence[PatternCells],
+    rates: tuple[float, float],
+    resamples: int,
+    rng: np.random.Generator,
+) -> Iterator[NDArray[np.int64]]:
+    """The cells of one homogeneous data set after another, those of all patterns together.
+
+    They are kept sparse: at large k and many patterns most cells hold no question.
+    """
+    from scipy import sparse  # loads slowly
+
+    drawn = []
+    for k_sham, k_destroy, counts in patterns:
+        chances = cell_matrix(k_sham, k_destroy, rates[:1], rates[1:])[:, 0]
+        drawn.append(sparse.csr_array(rng.multinomial(counts.sum(), chances, size=resamples)))
+    stacked = sparse.hstack(drawn, format="csr")
+    for start, stop in itertools.pairwise(stacked.indptr):
+        cells = np.zeros(stacked.shape[1], np.int64)
+        cells[stacked.indices[start:stop]] = stacked.data[start:stop]
+        yield cells
 
 
 def _score_triple(

@@ -35,7 +35,8 @@ PARTLY_IDENTIFIED = (
 EQUALITY = (
     "P(p_destroy <= p_sham) includes p_destroy = p_sham. Where the population is a set of atoms"
     " (as a fitted one is), few or none of them lie exactly there, and questions that respond to"
-    " both conditions alike count with the atoms on either side"
+    " both conditions alike count with the atoms on either side: if there are such questions, the"
+    " probability is too low, by about half of theirs"
 )
 PRIOR = (
     "{questions} without a valid replay: their posterior is the population itself; an arm without"
@@ -111,7 +112,11 @@ class QuestionPosteriors:
 
     def _table(self) -> tuple[str, list[str], list[list[object]]]:
         headers = ["", "smallest", "lower quartile", "median", "upper quartile", "largest"]
-        names = ("score", "E[p_destroy − p_sham]", "P(p_destroy <= p_sham)")
+        names = (
+            "score",
+            "mean_difference: E[p_destroy − p_sham]",
+            "probability_not_above: P(p_destroy <= p_sham)",
+        )
         rows: list[list[object]] = []
         for name, values in zip(
             names, (self.score, self.mean_difference, self.probability_not_above), strict=True
@@ -120,7 +125,11 @@ class QuestionPosteriors:
             quantiles = np.quantile(known, _QUANTILES) if known.size else [None] * len(_QUANTILES)
             signed = values is not self.probability_not_above
             rows.append([name, *(_display.number(q, signed=signed) for q in quantiles)])
-        return f"Posteriors of {len(self)} questions under {self.population!r}", headers, rows
+        caption = (
+            f"Posteriors of {_questions(len(self))} under {self.population!r}; here their spread"
+            " over the questions, in .columns() a row each"
+        )
+        return caption, headers, rows
 
     def __str__(self) -> str:
         return _display.text_block(*self._table(), self.notes)

@@ -23,6 +23,7 @@ from carve_stats.population.bounds import (
     LARGEST_TARGET,
     Bounds,
     identification_bounds,
+    plausible_cells,
     sampling_bounds,
 )
 from carve_stats.population.cells import BudgetCells, PatternCells, budget_cells
@@ -32,7 +33,7 @@ from carve_stats.population.grid import cell_matrix
 from carve_stats.population.hausdorff import tie_rate_bounds
 from carve_stats.population.mixing import Population
 from carve_stats.population.npmle import Npmle, npmle
-from carve_stats.population.patterns import modal_budget, reaches
+from carve_stats.population.patterns import fullest_budget, reaches
 
 __all__ = ["Range", "SignPrediction", "predict_signs"]
 
@@ -46,7 +47,11 @@ EXACT = (
 )
 IDENTIFIED = (
     "identified: what all populations predict that give these replays the same probabilities as"
-    " the fitted one; more questions do not narrow it, more replays a question do"
+    " the one fitted by 'em'; more questions do not narrow it, more replays a question do"
+)
+OUTSIDE = (
+    "the point of {model!r} is outside the identified range, which is about what the 'em' fit makes"
+    " of the replays: the two fits differ there already"
 )
 TOO_FAR = (
     "no point prediction: k = {k} is beyond twice the replays made, where they say little and a"
@@ -76,7 +81,7 @@ class SignPrediction:
     k_sham, k_destroy : int
         The budget predicted.
     from_k_sham, from_k_destroy : int
-        The budget predicted from: the one most questions have.
+        The budget predicted from: the one at which most replays count.
     model : str or None
         What the point comes from; None where it is exact, by subsampling.
     point : SignShares of float or None
@@ -131,7 +136,8 @@ class SignPrediction:
         }
 
     def _table(self) -> tuple[str, list[str], list[list[object]]]:
-        headers = ["score", "predicted", "identified", f"{100 * self.level:g} % interval"]
+        share = "predicted" if self.model else "share"
+        headers = ["score", share, "identified", f"{100 * self.level:g} % interval"]
         rows: list[list[object]] = [
             [
                 name,
@@ -141,9 +147,10 @@ class SignPrediction:
             ]
             for sign, name in zip(_SIGNS, ("below 0", "0", "above 0"), strict=True)
         ]
+        made = _budget(self.from_k_sham, self.from_k_destroy)
+        how = f"predicted from {made}" if self.model else "by subsampling, exact"
         caption = (
-            f"Signs predicted at {_budget(self.k_sham, self.k_destroy)} from"
-            f" {_budget(self.from_k_sham, self.from_k_destroy)},"
+            f"Signs at {_budget(self.k_sham, self.k_destroy)}, {how}:"
             f" {self.questions['used']} of {self.questions['read']} questions"
         )
         return caption, headers, rows
@@ -196,19 +203,21 @@ def predict_signs(
 
     Notes
     -----
-    *Fewer replays.* Every question with enough of them counts by all its possible subsamples.
-    The shares are U-statistics: unbiased, and of least variance given the counts. Interval: the
-    cluster t interval.
+    *Fewer replays*, or what at least half of the questions have. Every question with enough of
+    them counts by all its possible subsamples. The shares are U-statistics: unbiased, and of
+    least variance given the counts. Interval: the cluster t interval.
 
-    *More replays.* k₀ replays an arm fix the moments of the population up to degree k₀ in each
-    arm and no more. The identified range is the smallest and the largest share over all
-    populations with the cell probabilities of the ``em`` fit, certified from outside. (Those of
-    the best fit lie at the edge of what populations can have, and would leave too little
-    open.) It moves with the sampling and by itself covers nothing; the interval does. That is the
-    smallest and the largest share over all populations whose cell probabilities are within
-    t² of the best ones in the metric of their covariance, half that of the clusters and half a
-    multinomial one inflated by the design effect. Questions with more replays than most have
-    are subsampled exactly to that budget, those with fewer are left out, and both are counted.
+    *More replays.* k₀ replays an arm fix the moments of the population up to degree k₀ in each arm
+    and no more. The identified range is the smallest and the largest share over all populations
+    with the cell probabilities of the ``em`` fit, certified from outside; where the log
+    contradicts that fit, with the nearest ones that it does not. (Those of the best fit lie at the
+    edge of what populations can have, and would leave too little open.) It moves with the sampling
+    and by itself covers nothing; the interval does. That is the smallest and the largest share
+    over all populations whose cell probabilities are within t² of the best ones in the metric of
+    their covariance, a quarter that of the clusters and the rest a multinomial one inflated by the
+    design effect. All of this is about the questions that reach the budget at which most replays
+    count; those with more are subsampled to it, exactly, for the interval, and those with fewer
+    are left out of all of it and counted.
 
     Never predict from each question's own rates x/k: they vary more than the true ones, which
     makes ties too rare.
@@ -240,8 +249,11 @@ def predict_signs(
     if not scored.any():
         raise InputError("no question has a valid replay in both arms: there is nothing to predict")
     used = counts.select(scored)
-    budget = modal_budget(used)
-    predict = _from_more if sham <= budget[0] and destroy <= budget[1] else _from_fewer
+    budget = fullest_budget(used)
+    enough = sham <= budget[0] and destroy <= budget[1]
+    if not enough and 2 * int(reaches(used, (sham, destroy)).sum()) >= len(used):
+        enough, budget = True, (sham, destroy)
+    predict = _from_more if enough else _from_fewer
     shares = predict(used, budget, (sham, destroy), model, level)
     ledger = counts.ledger
     notes = dict.fromkeys([*([] if ledger is None else ledger.notes), *shares.notes])
@@ -320,27 +332,37 @@ def _from_fewer(
     """By what the replays identify, and a fitted population."""
     for name, k in zip(("k_sham", "k_destroy"), target, strict=True):
         if k > LARGEST_TARGET:
+            name = "k" if target[0] == target[1] else name
             raise InputError(
                 f"{name}={k} must be at most {LARGEST_TARGET} to be predicted from fewer"
             )
-    smooth = fit_population(counts)
+    enough = counts.select(reaches(counts, budget))
+    smooth = fit_population(enough)
     named = "em" if model is None else model
-    population = smooth if named == "em" else fit_population(counts, method=named)
+    population = smooth if named == "em" else fit_population(enough, method=named)
     # The cells of the smooth fit: those of the best fit lie at the edge of what any population
     # has, where hardly another one reproduces them, and would promise too much.
     fitted = cell_matrix(*budget, smooth.p_sham, smooth.p_destroy) @ smooth.weights
-    identified = identification_bounds(*budget, fitted, *target)
     notes = [IDENTIFIED]
-    cells = budget_cells(counts, *budget)
+    cells = budget_cells(enough, *budget)
     best = npmle([PatternCells(*budget, cells.share * cells.n)])
     if cells.clusters is None or cells.clusters < 2:
+        identified = identification_bounds(*budget, fitted, *target)
         interval = SignShares(*[Range(None, None)] * 3)
         notes.append(UNKNOWN_CLUSTERS if cells.clusters is None else ONE_CLUSTER)
     else:
-        sampled = sampling_bounds(
-            *budget, cells.share, cells.covariance, cells.n, cells.design_effect, *target,
-            df=cells.clusters - 1, level=level,
-        )  # fmt: skip
+        log: dict[str, Any] = {
+            "share": cells.share,
+            "covariance_of_share": cells.covariance,
+            "n": cells.n,
+            "design_effect": cells.design_effect,
+            "df": cells.clusters - 1,
+            "level": level,
+        }
+        sampled = sampling_bounds(*budget, to_k_sham=target[0], to_k_destroy=target[1], **log)
+        # Cells that the log contradicts would leave open what it does not.
+        fitted = plausible_cells(*budget, cell_probabilities=fitted, **log)
+        identified = identification_bounds(*budget, fitted, *target)
         low = np.minimum(sampled.low, identified.low)
         interval = _ranges(Bounds(low, np.maximum(sampled.high, identified.high)))
     if _fits_no_population(cells, best):
@@ -352,6 +374,10 @@ def _from_fewer(
     else:
         notes.append(MODELLED.format(model=named))
         point = population.signs(k_sham=target[0], k_destroy=target[1])
+        if (np.array(point) < identified.low).any() or (np.array(point) > identified.high).any():
+            notes.append(OUTSIDE.format(model=named))
+    for fit in dict.fromkeys([smooth.fit, population.fit]):
+        notes += [] if fit is None else fit.notes
     return _Shares(
         model=named,
         point=point,
@@ -360,7 +386,7 @@ def _from_fewer(
         tie_bounds=_tie_bounds(smooth, budget, target),
         population=population,
         used=cells.n,
-        notes=[*notes, *_left_out(cells.left_out, budget)],
+        notes=[*notes, *_left_out(len(counts) - len(enough), budget)],
     )
 
 
@@ -397,8 +423,8 @@ def _ranges(bounds: Bounds) -> SignShares:
 def _left_out(questions: int, budget: tuple[int, int]) -> list[str]:
     if not questions:
         return []
-    what = "question has" if questions == 1 else "questions have"
-    return [f"{questions} scored {what} fewer replays than {_budget(*budget)}, and are left out"]
+    what, left = ("question has", "is") if questions == 1 else ("questions have", "are")
+    return [f"{questions} scored {what} fewer replays than {_budget(*budget)} and {left} left out"]
 
 
 def _budget(k_sham: int, k_destroy: int) -> str:

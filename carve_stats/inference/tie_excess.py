@@ -43,7 +43,7 @@ from carve_stats.inference.sign_excess import (
 )
 from carve_stats.law._arguments import generator
 from carve_stats.law.finite_replay import SignShares
-from carve_stats.population.patterns import modal_budget, reaches
+from carve_stats.population.patterns import fullest_budget, reaches
 
 __all__ = ["TieExcess", "tie_excess"]
 
@@ -391,7 +391,7 @@ def _at_equal_k(
     counts: ReplayCounts, codes: NDArray[np.int64] | None, request: _Request
 ) -> TieExcess:
     scored = counts.scored
-    k = min(modal_budget(counts.select(scored)))
+    k = fullest_budget(counts.select(scored), equal=True)[0]
     budget = (k, k)
     kept = scored & reaches(counts, budget)
     some = counts.select(kept)

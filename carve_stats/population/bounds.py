@@ -20,12 +20,21 @@ from carve_stats.population._certified import CellFunctions, certified_minimum
 from carve_stats.population._conic import nearest_mixture
 from carve_stats.population.grid import cell_matrix, grid_atoms
 
-__all__ = ["LARGEST_TARGET", "Bounds", "identification_bounds", "sampling_bounds"]
+__all__ = [
+    "LARGEST_TARGET",
+    "Bounds",
+    "identification_bounds",
+    "plausible_cells",
+    "sampling_bounds",
+]
 
 _Floats = NDArray[np.float64]
 
 _SLACK = 1e-6  # Euclidean, on the orthonormal moments: what the rounding of a fit may leave
 _TOO_SMALL = 1e-3  # eigenvalues of the covariance, relative to the largest: noise
+_OF_CLUSTERS = 0.25
+"""The clusters' part of Ω; more of it is more noise than it takes up of their covariance."""
+
 _CONTRADICTION = 1e-3  # by so much a lower bound is above an upper one
 LARGEST_TARGET = 64  # beyond it certifying takes many seconds
 
@@ -164,24 +173,93 @@ def sampling_bounds(
 
     Notes
     -----
-    Q = (Aw − f)ᵀ Ω⁻¹ (Aw − f), with Ω half the given covariance and half `design_effect` times
-    the multinomial one at the observed shares, half a question added to each cell. (At fitted
-    cells instead the intervals are longer and cover less.) Directions in
-    which Ω is below a thousandth of its largest eigenvalue are left out, which makes the
-    set larger. One degree of freedom, as in profile likelihood, is for one share.
+    Q = (Aw − f)ᵀ Ω⁻¹ (Aw − f), with Ω a quarter the given covariance and three quarters
+    `design_effect` times the multinomial one at the observed shares, half a question added to
+    each cell. (At fitted cells instead the intervals are longer and cover less; with half of
+    each they cover less where there is no clustering.) Directions in which Ω is below a
+    thousandth of its largest eigenvalue are left out, which makes the set larger. One degree of
+    freedom, as in profile likelihood, is for one share.
 
     They contain the identification bounds of a fitted population whose Q is within the limit,
     and need not contain those of another. More questions shrink them to the identification
     bounds, not to a point.
     """
     made, target = _budgets(k_sham, k_destroy, to_k_sham, to_k_destroy)
+    metric = _metric(made, share, covariance_of_share, n, design_effect)
+    radius = float(np.sqrt(metric.least + _largest_excess(level, df)))
+    mean = _mean_flip_probabilities(metric.observed, made)
+    return _bounds(CellFunctions(*made, metric.whitened, metric.centre, radius, mean), target)
+
+
+def plausible_cells(
+    k_sham: int,
+    k_destroy: int,
+    share: ArrayLike,
+    covariance_of_share: ArrayLike,
+    n: int,
+    design_effect: float,
+    cell_probabilities: ArrayLike,
+    *,
+    df: int | None = None,
+    level: float = 0.95,
+) -> NDArray[np.float64]:
+    """The cell probabilities of a fit, moved as far as the observed shares demand.
+
+    Parameters
+    ----------
+    k_sham, k_destroy, share, covariance_of_share, n, design_effect, df, level
+        As in `sampling_bounds`.
+    cell_probabilities : array_like, shape ((k_sham + 1)(k_destroy + 1),)
+        Those of a population.
+
+    Returns
+    -------
+    ndarray, shape (cells,)
+        The same where their Q is within the limit of `sampling_bounds`; else those of the nearest
+        mixture, on the way to the population with the least Q, that has one within it. Their
+        identification bounds are within the sampling bounds.
+
+    Raises
+    ------
+    InputError, SolverError
+        As in `sampling_bounds`.
+    """
+    made, _ = _budgets(k_sham, k_destroy, k_sham, k_destroy)
+    cells = _cells("cell_probabilities", cell_probabilities, made)
+    metric = _metric(made, share, covariance_of_share, n, design_effect)
+    limit = metric.least + _largest_excess(level, df)
+    start = metric.whitened @ metric.nearest - metric.centre
+    way = metric.whitened @ (cells - metric.nearest)
+    # |start + λ·way|² <= limit: the larger root of a parabola that is below it at 0.
+    a, b, c = way @ way, start @ way, start @ start - limit
+    if a + 2.0 * b + c <= 0.0:
+        return cells
+    part = (np.sqrt(b * b - a * c) - b) / a
+    return np.asarray(metric.nearest + part * (cells - metric.nearest))
+
+
+class _Metric(NamedTuple):
+    """How far cell probabilities are from the observed shares: |whitened·cells − centre|²."""
+
+    observed: _Floats
+    whitened: _Floats
+    centre: _Floats
+    nearest: _Floats  # cells of the population with the least distance
+    least: float
+
+
+def _metric(
+    made: tuple[int, int],
+    share: ArrayLike,
+    covariance_of_share: ArrayLike,
+    n: int,
+    design_effect: float,
+) -> _Metric:
     observed = _cells("share", share, made)
     questions = one_whole_number("n", n)
     inflation = one_number("design_effect", design_effect)
     if not 1.0 <= inflation < np.inf:
         raise InputError(f"design_effect={inflation} must be a number of at least 1")
-    error = error_rate(level)
-    limit = _largest_excess(error, None if df is None else one_whole_number("df", df))
     covariance = numbers("covariance_of_share", covariance_of_share, "a number").astype(float)
     if covariance.shape != (observed.size, observed.size) or not np.isfinite(covariance).all():
         raise InputError(
@@ -190,17 +268,15 @@ def sampling_bounds(
         )
     smooth = (questions * observed + 0.5) / (questions + 0.5 * observed.size)
     multinomial = (np.diag(smooth) - np.outer(smooth, smooth)) / questions
-    values, vectors = np.linalg.eigh(0.5 * covariance + 0.5 * inflation * multinomial)
+    mixed = _OF_CLUSTERS * covariance + (1.0 - _OF_CLUSTERS) * inflation * multinomial
+    values, vectors = np.linalg.eigh(mixed)
     kept = values > _TOO_SMALL * values[-1]
     whitened = (vectors[:, kept] / np.sqrt(values[kept])).T
     centre = whitened @ observed
-    on_grid = (whitened @ cell_matrix(*made, *grid_atoms())).T
-    weights = nearest_mixture(on_grid, centre)
-    least = float(((weights @ on_grid - centre) ** 2).sum())  # never below that of the square
-    mean = _mean_flip_probabilities(observed, made)
-    return _bounds(
-        CellFunctions(*made, whitened, centre, float(np.sqrt(least + limit)), mean), target
-    )
+    matrix = cell_matrix(*made, *grid_atoms())
+    nearest = matrix @ nearest_mixture((whitened @ matrix).T, centre)
+    least = float(((whitened @ nearest - centre) ** 2).sum())  # never below that of the square
+    return _Metric(observed, whitened, centre, nearest, least)
 
 
 def _bounds(functions: CellFunctions, target: tuple[int, int]) -> Bounds:
@@ -261,8 +337,10 @@ def _legendre(k: int) -> _Floats:
     return np.sqrt(2.0 * np.arange(k + 1) + 1.0)[:, None] * terms.sum(axis=1)
 
 
-def _largest_excess(error: float, df: int | None) -> float:
-    """The quantile at 1 − error of χ² with one degree of freedom, or of F(1, df)."""
+def _largest_excess(level: float, df: int | None) -> float:
+    """The quantile at `level` of χ² with one degree of freedom, or of F(1, df)."""
     from scipy.special import chdtri, stdtrit
 
+    error = error_rate(level)
+    df = None if df is None else one_whole_number("df", df)
     return float(chdtri(1.0, error) if df is None else stdtrit(df, 1.0 - error / 2.0) ** 2)

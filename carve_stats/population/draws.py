@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
-from carve_stats.law._arguments import one_whole_number
+from carve_stats.law._arguments import generator, one_number, one_whole_number, probability
 
 __all__ = ["DrawnQuestions", "cluster_codes", "numbered"]
 
@@ -38,6 +39,49 @@ class DrawnQuestions:
     p_destroy: NDArray[np.float64]
     cluster: NDArray[np.str_] | None
     stratum: NDArray[np.str_] | None
+
+    def replay(
+        self, k: int, *, p_self: float | None = None, rng: np.random.Generator | int
+    ) -> ReplayCounts:
+        """Replay each question: called again, another run over the same questions.
+
+        Parameters
+        ----------
+        k : int
+            Replays of each question in each condition.
+        p_self : float, optional
+            Flip probability of SELF replays; without it there are none.
+        rng : numpy.random.Generator or int
+            The source of randomness, or a seed for one.
+
+        Returns
+        -------
+        ReplayCounts
+            As from an agent that never gives an invalid answer.
+
+        Examples
+        --------
+        >>> from carve_stats import Population
+        >>> drawn = Population.homogeneous(.3, .6).draw(200, clusters=20, rng=1)
+        >>> one, another = drawn.replay(3, rng=2), drawn.replay(3, rng=3)
+        >>> bool((one.question == another.question).all())
+        True
+        """
+        rng = generator(rng)
+        replays = one_whole_number("k", k)
+        if p_self is not None:
+            p_self = one_number("p_self", probability("p_self", p_self))
+        every = np.full(len(self), replays)
+        return ReplayCounts(
+            self.question,
+            rng.binomial(replays, self.p_sham),
+            every,
+            rng.binomial(replays, self.p_destroy),
+            every,
+            self_flips=None if p_self is None else rng.binomial(replays, p_self, size=len(self)),
+            self_replays=None if p_self is None else every,
+            cluster=self.cluster,
+        )
 
     def __len__(self) -> int:
         return int(self.question.size)

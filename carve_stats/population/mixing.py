@@ -399,21 +399,8 @@ class Population:
         <ReplayCounts: 1258 questions, 1258 scored, 103 clusters>
         """
         rng = generator(rng)
-        replays = one_whole_number("k", k)
-        if p_self is not None:
-            p_self = one_number("p_self", probability("p_self", p_self))
         drawn = self.draw(n, clusters=clusters, icc=icc, rng=rng)
-        every = np.full(len(drawn), replays)
-        return ReplayCounts(
-            drawn.question,
-            rng.binomial(replays, drawn.p_sham),
-            every,
-            rng.binomial(replays, drawn.p_destroy),
-            every,
-            self_flips=None if p_self is None else rng.binomial(replays, p_self, size=len(drawn)),
-            self_replays=None if p_self is None else every,
-            cluster=drawn.cluster,
-        )
+        return drawn.replay(k, p_self=p_self, rng=rng)
 
     def to_json(self) -> str:
         """The population as JSON text.

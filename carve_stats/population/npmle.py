@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats.errors import InputError
-from carve_stats.population._constrained_newton import maximise_mixture
+from carve_stats.population._constrained_newton import GridCells, maximise_mixture
 from carve_stats.population.cells import PatternCells
-from carve_stats.population.grid import GRID_POINTS, cell_matrix, grid_atoms
+from carve_stats.population.grid import GRID_POINTS, binomial_rows, cell_matrix, chebyshev_grid
 
-__all__ = ["GridLikelihood", "Npmle", "npmle", "pooled_rates"]
+__all__ = ["GridLikelihood", "Npmle", "npmle"]
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64] | Floats
@@ -92,47 +92,14 @@ def npmle(patterns: Sequence[PatternCells], *, points: int = GRID_POINTS) -> Npm
         raise InputError("patterns hold no question: a fit needs at least one with a score")
     budgets = [(pattern.k_sham, pattern.k_destroy) for pattern in patterns]
     likelihood = GridLikelihood(budgets, points=points)
-    counts = [pattern.counts for pattern in patterns]
+    counts = np.concatenate([pattern.counts for pattern in patterns])
     p_sham, p_destroy, weights, log_likelihood, gap = likelihood.maximise(counts)
     fitted = [cell_matrix(*budget, p_sham, p_destroy) @ weights for budget in budgets]
     return Npmle(p_sham, p_destroy, weights, log_likelihood, gap, fitted)
 
 
-def pooled_rates(
-    budgets: Sequence[tuple[int, int]], counts: Sequence[Counts]
-) -> tuple[float, float]:
-    """Flips/replays of each arm: the homogeneous population of largest likelihood.
-
-    Parameters
-    ----------
-    budgets : sequence of (int, int)
-        k_sham and k_destroy of each pattern.
-    counts : sequence of ndarray, each of shape (cells,)
-        How many questions have each pair of flips; expected numbers need not be whole.
-
-    Returns
-    -------
-    p_sham, p_destroy : float
-        Sums of flips over sums of replays.
-
-    Examples
-    --------
-    >>> pooled_rates([(1, 2)], [np.array([1, 0, 0, 1, 0, 2])])
-    (0.75, 0.5)
-    """
-    flips, replays = [0, 0], [0, 0]
-    for budget, cells in zip(budgets, counts, strict=True):
-        table = np.asarray(cells).reshape(budget[0] + 1, budget[1] + 1)
-        for arm in range(2):
-            by_flips = table.sum(axis=1 - arm)
-            flips[arm] += (by_flips @ np.arange(budget[arm] + 1)).item()
-            replays[arm] += by_flips.sum().item() * budget[arm]
-    # Whole numbers cannot, but sums of others may round to more flips than replays.
-    return min(flips[0] / replays[0], 1.0), min(flips[1] / replays[1], 1.0)
-
-
 class GridLikelihood:
-    """The cell probabilities of the grid's atoms, ready for many fits at the same budgets.
+    """The likelihood of populations on the grid and the pooled rates, for many tables of counts.
 
     Parameters
     ----------
@@ -140,21 +107,60 @@ class GridLikelihood:
         k_sham and k_destroy of each pattern.
     points : int
         Grid points an axis.
+
+    Notes
+    -----
+    Binomial probabilities of each arm at the grid points are all that is kept. Cells are those
+    of the first pattern, then those of the second, …, as in `PatternCells`.
     """
 
     def __init__(self, budgets: Sequence[tuple[int, int]], *, points: int = GRID_POINTS) -> None:
-        self.budgets = list(budgets)
-        self.points = points
-        self._p_sham, self._p_destroy = grid_atoms(points)
-        self._matrix = self._cells(self._p_sham, self._p_destroy)
+        tables = [np.indices((k_sham + 1, k_destroy + 1)) for k_sham, k_destroy in budgets]
+        self._flips = np.concatenate([table.reshape(2, -1) for table in tables], axis=1)
+        cells = [table[0].size for table in tables]
+        self._replays = np.repeat(np.array(budgets).T, cells, axis=1)
+        # Patterns share the binomials of their k: rows of x = 0, …, k for each k of an arm.
+        self._made = [np.unique(replays) for replays in self._replays]
+        self._row = self._flips.copy()
+        for row, replays, made in zip(self._row, self._replays, self._made, strict=True):
+            first = np.cumsum(made + 1) - (made + 1)
+            row += first[np.searchsorted(made, replays)]
+        self._grid = chebyshev_grid(points)
+        self._on_grid = [self._binomials(arm, self._grid) for arm in range(2)]
 
-    def maximise(self, counts: Sequence[Counts]) -> tuple[Floats, Floats, Floats, float, float]:
+    def pooled_rates(self, counts: Counts) -> tuple[float, float]:
+        """Flips/replays of each arm: the homogeneous population of largest likelihood.
+
+        Parameters
+        ----------
+        counts : ndarray, shape (cells,)
+            How many questions have each pair of flips; some have. Expected numbers need not be
+            whole.
+
+        Returns
+        -------
+        p_sham, p_destroy : float
+            Sums of flips over sums of replays.
+
+        Examples
+        --------
+        >>> GridLikelihood([(1, 2)]).pooled_rates(np.array([1, 0, 0, 1, 0, 2]))
+        (0.75, 0.5)
+        """
+        held = np.flatnonzero(counts)
+        flipped, replays = self._flips[:, held], self._replays[:, held]
+        flips, others = flipped @ counts[held], (replays - flipped) @ counts[held]
+        # Sums of numbers that are not whole may round to more flips than replays, but not so.
+        p_sham, p_destroy = (flips / (flips + others)).tolist()
+        return p_sham, p_destroy
+
+    def maximise(self, counts: Counts) -> tuple[Floats, Floats, Floats, float, float]:
         """The weights of largest likelihood.
 
         Parameters
         ----------
-        counts : sequence of ndarray, each of shape (cells,)
-            How many questions have each pair of flips; some have.
+        counts : ndarray, shape (cells,)
+            As in `pooled_rates`.
 
         Returns
         -------
@@ -163,42 +169,43 @@ class GridLikelihood:
         log_likelihood, duality_gap : float
             As in `Npmle`.
         """
-        shares, matrix, rates = self._observed(counts)
-        support, weights, gap = maximise_mixture(shares, matrix, self.points)
-        log_likelihood = float(shares @ np.log(matrix[:, support] @ weights))
-        p_sham = np.append(self._p_sham, rates[0])[support]
-        p_destroy = np.append(self._p_destroy, rates[1])[support]
+        shares, cells, rates = self._observed(counts)
+        support, weights, gap = maximise_mixture(shares, cells)
+        log_likelihood = float(shares @ np.log(cells.columns(support) @ weights))
+        i, j = np.divmod(support, self._grid.size + 1)
+        p_sham, p_destroy = np.append(self._grid, rates[0])[i], np.append(self._grid, rates[1])[j]
         return p_sham, p_destroy, weights, log_likelihood, gap
 
-    def likelihood_ratio(self, counts: Sequence[Counts]) -> float:
+    def likelihood_ratio(self, counts: Counts) -> float:
         """Twice the log likelihood ratio of the best population to the best homogeneous one.
 
         Parameters
         ----------
-        counts : sequence of ndarray, each of shape (cells,)
-            As in `maximise`.
+        counts : ndarray, shape (cells,)
+            As in `pooled_rates`.
 
         Returns
         -------
         float
             2n (ℓ − ℓ₀), at least 0; it lacks no more than 2n times the duality gap.
         """
-        shares, matrix, _ = self._observed(counts)
-        support, weights, _ = maximise_mixture(shares, matrix, self.points)
-        gain = shares @ (np.log(matrix[:, support] @ weights) - np.log(matrix[:, -1]))
-        return max(0.0, 2.0 * sum(float(cells.sum()) for cells in counts) * float(gain))
+        shares, cells, _ = self._observed(counts)
+        support, weights, _ = maximise_mixture(shares, cells)
+        gain = shares @ (np.log(cells.columns(support) @ weights) - np.log(cells.last()))
+        return max(0.0, 2.0 * float(counts.sum()) * float(gain))
 
-    def _observed(self, counts: Sequence[Counts]) -> tuple[Floats, Floats, tuple[float, float]]:
-        """Shares and likelihoods of the cells that hold questions, and the pooled rates.
+    def _observed(self, counts: Counts) -> tuple[Floats, GridCells, tuple[float, float]]:
+        """Shares and probabilities of the cells that hold questions, and the pooled rates.
 
-        The last column is the homogeneous population's.
+        The last atom is the homogeneous population.
         """
-        cells = np.concatenate([np.asarray(block) for block in counts])
-        held = np.flatnonzero(cells)
-        rates = pooled_rates(self.budgets, counts)
-        pooled = self._cells(np.array(rates[:1]), np.array(rates[1:]))
-        matrix = np.concatenate([self._matrix[held], pooled[held]], axis=1)
-        return cells[held] / cells.sum(), matrix, rates
+        held = np.flatnonzero(counts)
+        rates = self.pooled_rates(counts)
+        factors = []
+        for arm, row in enumerate(self._row[:, held]):
+            pooled = self._binomials(arm, np.array([rates[arm]]))
+            factors.append(np.concatenate([self._on_grid[arm], pooled], axis=1)[row])
+        return counts[held] / counts.sum(), GridCells(*factors), rates
 
-    def _cells(self, p_sham: Floats, p_destroy: Floats) -> Floats:
-        return np.concatenate([cell_matrix(*b, p_sham, p_destroy) for b in self.budgets])
+    def _binomials(self, arm: int, p: Floats) -> Floats:
+        return np.concatenate([binomial_rows(k, p) for k in self._made[arm].tolist()])

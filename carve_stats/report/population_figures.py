@@ -1,6 +1,6 @@
 """Figures of populations: the fitted one, and what it predicts at other budgets.
 
-As in every figure, what was observed is filled, what a model says is hollow.
+As in every figure, a share that was observed is a filled mark, one that a model says is hollow.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _INK, _MUTED, _RULE = COLOURS["ink"], COLOURS["muted"], COLOURS["rule"]
 _PAPER, _OBSERVED, _LAW = COLOURS["paper"], COLOURS["observed"], COLOURS["law"]
 
 _PANELS = {"negative": "score < 0", "zero": "score = 0", "positive": "score > 0"}
+_MOST_TICKS = 10
 _BANDS = {"interval": 0.16, "identified": 0.42}  # name to opacity
 
 
@@ -46,12 +47,12 @@ def sign_prediction_figure(predictions: Sequence[SignPrediction]) -> Figure:
     """
     ordered = _by_k(predictions)
     with drawing_style():
-        figure = new_figure(760, 320)
+        figure = new_figure(760, 340)
         for axes, (sign, title) in zip(figure.subplots(1, 3), _PANELS.items(), strict=True):
             bare_axes(axes)
             _draw_sign(axes, ordered, sign)
             axes.set_title(title, loc="left", fontsize=11.5, color=_INK)
-        _legend(figure, axes, columns=4)
+        _legend(figure, axes, _title("Signs of the scores", ordered), columns=4)
         return figure
 
 
@@ -71,7 +72,7 @@ def tie_rate_figure(predictions: Sequence[SignPrediction]) -> Figure:
     """
     ordered = _by_k(predictions)
     with drawing_style():
-        figure = new_figure(560, 330)
+        figure = new_figure(560, 350)
         axes = figure.subplots()
         bare_axes(axes)
         _draw_sign(axes, ordered, "zero")
@@ -87,7 +88,7 @@ def tie_rate_figure(predictions: Sequence[SignPrediction]) -> Figure:
                 label="from the tie rates alone" if place == 0 else None,
             )
         axes.set_ylabel("share of questions tied")
-        _legend(figure, axes, columns=3)
+        _legend(figure, axes, _title("Scores of zero", ordered), columns=3)
         return figure
 
 
@@ -122,6 +123,9 @@ def population_figure(population: Population) -> Figure:
             lw=0,
             clip_on=False,
         )
+        # A disc of its own for the legend, whatever the size of the first atom's.
+        label = "a pair of flip probabilities; area: share of questions"
+        axes.scatter([], [], s=60, facecolor=_LAW, alpha=0.35, lw=0, label=label)
         sham, destroy = (
             population.weights @ population.p_sham,
             population.weights @ population.p_destroy,
@@ -139,13 +143,20 @@ def population_figure(population: Population) -> Figure:
             rotation_mode="anchor",
         )
         axes.set_aspect("equal")
-        axes.set_xlim(-0.02, 1.02)
-        axes.set_ylim(-0.02, 1.02)
+        axes.set_xlim(-0.06, 1.06)
+        axes.set_ylim(-0.06, 1.06)
         axes.set_xlabel("SHAM flip probability")
         axes.set_ylabel("DESTROY flip probability")
         axes.tick_params(axis="y", length=0, labelcolor=_MUTED)
         figure.legend(loc="outside upper left", frameon=False, borderpad=0.2)
         return figure
+
+
+def _title(what: str, ordered: list[SignPrediction]) -> str:
+    """What is shown, of how many questions, and from which replays."""
+    made = {(p.from_k_sham, p.from_k_destroy) for p in ordered if p.model is not None}
+    source = "".join(f", from k = {a if a == b else f'{a} and {b}'}" for a, b in sorted(made))
+    return f"{what} at k replays{source}; {ordered[0].questions['scored']:,} questions"
 
 
 def _by_k(predictions: Sequence[SignPrediction]) -> list[SignPrediction]:
@@ -163,6 +174,13 @@ def _by_k(predictions: Sequence[SignPrediction]) -> list[SignPrediction]:
                 f"k_sham={prediction.k_sham} and k_destroy={prediction.k_destroy}: a curve over k"
                 " needs one k in both arms"
             )
+    logs = {prediction.questions["scored"] for prediction in predictions}
+    made = {(p.from_k_sham, p.from_k_destroy) for p in predictions if p.model is not None}
+    if len(logs) > 1 or len(made) > 1:
+        raise InputError(
+            f"predictions are of different logs, with {sorted(logs)} questions, from"
+            f" {sorted(made)} replays: give those of one log"
+        )
     return sorted(predictions, key=lambda prediction: prediction.k_sham)
 
 
@@ -176,6 +194,8 @@ def _draw_sign(axes: Axes, ordered: list[SignPrediction], sign: str) -> None:
     k = np.array([p.k_sham for p in from_here])
     for which, opacity in _BANDS.items():
         ends = np.array([getattr(getattr(p, which), sign) for p in from_here], dtype=float)
+        if not modelled or np.isnan(ends).any():
+            continue
         label = f"{100 * ordered[0].level:g} % interval" if which == "interval" else which
         axes.fill_between(k, *ends.T, color=_LAW, alpha=opacity, lw=0, label=label)
     for p in exact:
@@ -199,20 +219,26 @@ def _draw_sign(axes: Axes, ordered: list[SignPrediction], sign: str) -> None:
         mfc=_PAPER,
         mec=_LAW,
         mew=1.6,
-        label="the model's point",
+        label="the model's point" if shown else None,
     )
     axes.set_ylim(bottom=0)
     axes.set_xlabel("k, replays in each arm")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+    if len(ordered) <= _MOST_TICKS:
+        axes.set_xticks([p.k_sham for p in ordered])
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     axes.grid(axis="y", color=_RULE, lw=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0, labelcolor=_MUTED)
 
 
-def _legend(figure: Figure, axes: Axes, *, columns: int) -> None:
+def _legend(figure: Figure, axes: Axes, title: str, *, columns: int) -> None:
     figure.legend(
         *axes.get_legend_handles_labels(),
+        title=title,
+        title_fontsize=12,
+        alignment="left",
         loc="outside upper left",
         ncols=columns,
         frameon=False,

@@ -18,6 +18,23 @@ def test_shares_are_the_populations_within_sampling_error(command_json):
     assert result["status"]["done"] == 9 * n
 
 
+def test_two_runs_over_the_same_questions(tmp_path, command_json):
+    arguments = ("simulate", "paper", "--questions", 60, "--clusters", 6, "--k", 2)
+    runs = {}
+    for seeds in ((1, 1), (1, 2), (2, 2)):
+        store = tmp_path / "-".join(map(str, seeds))
+        command_json(*arguments, "--questions-seed", seeds[0], "--seed", seeds[1], "--store", store)
+        runs[seeds] = cs.read_replays(store)
+    assert (runs[1, 1].cluster == runs[1, 2].cluster).all()
+    assert (runs[1, 1].sham_flips != runs[1, 2].sham_flips).any()
+    assert (runs[1, 2].cluster != runs[2, 2].cluster).any()
+    # Rates are shared by runs over the same questions, and the seed alone draws those of (2, 2).
+    assert cs.reproducibility(runs[1, 1], runs[1, 2]).observed.pearson.estimate > 0.2
+    plain = tmp_path / "plain"
+    command_json(*arguments, "--seed", 2, "--store", plain)
+    assert (cs.read_replays(plain).destroy_flips == runs[2, 2].destroy_flips).all()
+
+
 def test_a_kept_run_is_resumed_and_read_like_any_log(tmp_path, command_json, command):
     arguments = ("simulate", "paper", "--questions", 50, "--clusters", 10, "--seed", 3)
     first = command_json(*arguments, "--store", tmp_path / "run")

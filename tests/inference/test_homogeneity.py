@@ -102,6 +102,30 @@ def test_statistic_is_twice_the_log_likelihood_ratio(rng):
     assert result.statistic > 0
 
 
+def test_null_statistics_are_those_of_homogeneous_data_sets(rng):
+    rows = ragged_rows(rng, 80)
+    result = homogeneity_test(counts_of(rows), resamples=6, rng=8)
+    (p_sham, p_destroy), draws = result.rates.values(), np.random.default_rng(8)
+    drawn = []
+    for k_sham, k_destroy in itertools.product(range(1, 5), repeat=2):
+        n = ((rows[:, 1] == k_sham) & (rows[:, 3] == k_destroy)).sum()
+        if n:
+            sham = binom.pmf(np.arange(k_sham + 1), k_sham, p_sham)
+            destroy = binom.pmf(np.arange(k_destroy + 1), k_destroy, p_destroy)
+            tables = draws.multinomial(n, np.outer(sham, destroy).ravel(), size=6)
+            drawn.append((k_sham, k_destroy, tables))
+    assert len(drawn) > 10
+    for place, statistic in enumerate(result.null_statistics):
+        data_set = []
+        for k_sham, k_destroy, tables in drawn:
+            for cell, questions in enumerate(tables[place].tolist()):
+                x, y = divmod(cell, k_destroy + 1)
+                data_set += [(x, k_sham, y, k_destroy)] * questions
+        assert len(data_set) == len(rows)
+        again = homogeneity_test(counts_of(data_set), resamples=1, rng=1)
+        assert statistic == pytest.approx(again.statistic, abs=2 * len(rows) * 1e-10)
+
+
 def test_tarone_on_his_own_data():
     # Tarone's example as in R's documentation: Z = 2.5988, pooled rate .4359756.
     replays = [30, 32, 40, 28, 29, 35, 30, 34, 31, 39]
@@ -254,11 +278,17 @@ def test_result_as_json_text_and_html(rng):
     assert plain["tie_excess"]["estimate"] == result.tie_excess.estimate
     assert list(plain["scores"]) == ["sham", "destroy", "together"]
     text, html = str(result), result._repr_html_()
-    for label in ("likelihood ratio", "z: SHAM rates differ", "tie excess"):
+    for label in ("likelihood ratio", "z: SHAM rates differ", "excess of zero scores"):
         assert label in text
         assert label in html
     assert "(40 questions, 19 resamples)" in text
     assert f"{result.statistic:.4f}" in html
+
+
+def test_the_least_p_value_of_so_many_resamples_is_shown_as_that():
+    alike = ReplayCounts(list("abcdefgh"), [0, 3] * 4, [3] * 8, [0, 3] * 4, [3] * 8)
+    assert homogeneity_test(alike, resamples=19, rng=1).p_value == 1 / 20
+    assert "≤ 0.0500" in str(homogeneity_test(alike, resamples=19, rng=1))
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ class TestEdges:
 def test_text_and_plain_values(counts):
     prediction = predict_signs(counts, k=9)
     text = str(prediction)
-    assert "Signs predicted at k = 9 from k = 3" in text
+    assert "Signs at k = 9, predicted from k = 3: 400 of 400 questions" in text
     assert text.splitlines()[2].split() == [
         "score",
         "predicted",
@@ -210,3 +210,43 @@ def test_text_and_plain_values(counts):
     assert plain["point"] == {"negative": None, "zero": None, "positive": None}
     assert set(plain["interval"]["zero"]) == {"low", "high"}
     assert "<table" in prediction._repr_html_()
+
+
+def test_everything_is_of_the_questions_that_reach_the_budget():
+    """A question with fewer replays moves neither point nor identified range."""
+    whole = Population.paper().sample(300, 3, clusters=30, rng=1)
+    x, y = whole.sham_flips.copy(), whole.destroy_flips.copy()
+    replays = np.full(300, 3)
+    x[:20], y[:20], replays[:20] = 0, 1, 1
+    ragged = ReplayCounts(whole.question, x, replays, y, replays, cluster=whole.cluster)
+    prediction = predict_signs(ragged, k=5)
+    alone = predict_signs(whole.select(np.arange(300) >= 20), k=5)
+    assert prediction.questions["used"] == 280
+    for part in ("point", "identified", "interval"):
+        assert getattr(prediction, part) == getattr(alone, part)
+    assert any("20 scored questions have fewer replays" in note for note in prediction.notes)
+
+
+def test_what_half_of_the_questions_have_is_not_predicted():
+    whole = Population.paper().sample(100, 4, clusters=20, rng=2)
+    fewer = np.where(np.arange(100) < 50, 4, 2)
+    counts = ReplayCounts(
+        whole.question,
+        np.minimum(whole.sham_flips, fewer),
+        fewer,
+        np.minimum(whole.destroy_flips, fewer),
+        fewer,
+        cluster=whole.cluster,
+    )
+    assert predict_signs(counts, k=4).model is None
+    assert predict_signs(counts.select(np.arange(100) > 0), k=4).model == "em"
+
+
+def test_a_point_outside_the_identified_range_is_told():
+    counts = Population.paper().sample(400, 3, clusters=60, icc=0.1, rng=1)
+    prediction = predict_signs(counts, k=10, model="npmle")
+    pairs = zip(prediction.point, prediction.identified, strict=True)
+    assert not all(low <= share <= high for share, (low, high) in pairs)
+    assert any("outside the identified range" in note for note in prediction.notes)
+    inside = predict_signs(counts, k=10, model="em")
+    assert not any("outside the identified range" in note for note in inside.notes)

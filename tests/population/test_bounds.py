@@ -247,7 +247,7 @@ def test_nearest_mixture_is_that_of_non_negative_least_squares(rng):
 def test_largest_minorant_is_the_dual_of_the_linear_program(rng):
     functions, target = rng.random((40, 5)), rng.random(40)
     centre = rng.dirichlet(np.ones(40)) @ functions
-    constant, z = largest_minorant(functions, target, centre, 0.0)
+    constant, z, _ = largest_minorant(functions, target, centre, 0.0)
     rows = np.column_stack([np.ones(40), functions]).T
     primal = linprog(target, A_eq=rows, b_eq=np.append(1.0, centre), method="highs")
     assert constant + z @ centre == pytest.approx(primal.fun, abs=1e-6)

@@ -11,7 +11,7 @@ from scipy import sparse
 from carve_stats.errors import InputError
 from carve_stats.population._constrained_newton import GAP
 from carve_stats.population.cells import PatternCells
-from carve_stats.population.npmle import GridLikelihood, npmle, pooled_rates
+from carve_stats.population.npmle import GridLikelihood, npmle
 
 
 def cell_rows(k_sham, k_destroy, p_sham, p_destroy):
@@ -220,24 +220,46 @@ def test_the_ratio_is_to_the_best_single_atom(rng):
     patterns = [draw(rng, 50, *budget, wide(rng, 50)) for budget in [(3, 3), (2, 5)]]
     budgets = [(p.k_sham, p.k_destroy) for p in patterns]
     counts = [p.counts for p in patterns]
-    rates = pooled_rates(budgets, counts)
+    likelihood = GridLikelihood(budgets)
+    rates = likelihood.pooled_rates(np.concatenate(counts))
 
     def mean_log(p_sham, p_destroy):
         rows = [cell_rows(*b, np.array([p_sham]), np.array([p_destroy]))[:, 0] for b in budgets]
         return sum(c @ np.log(r) for c, r in zip(counts, rows, strict=True)) / 100
 
-    ratio = GridLikelihood(budgets).likelihood_ratio(counts)
+    ratio = likelihood.likelihood_ratio(np.concatenate(counts))
     gain = npmle(patterns).log_likelihood - mean_log(*rates)
     assert ratio == pytest.approx(200 * gain, abs=1e-9)
     around = [(a, b) for a in (-1e-3, 0, 1e-3) for b in (-1e-3, 0, 1e-3) if a or b]
     assert all(mean_log(rates[0] + a, rates[1] + b) < mean_log(*rates) for a, b in around)
 
 
+NINE = [(k_sham, k_destroy) for k_sham in (8, 9, 10) for k_destroy in (8, 9, 10)]
+
+
+@pytest.mark.parametrize("budgets", [NINE, [(1, 30), (2, 1), (30, 2)]])
+@pytest.mark.parametrize("spread", [False, True])
+def test_the_ratio_of_ragged_replays_lacks_no_more_than_the_gap(rng, budgets, spread):
+    likelihood = GridLikelihood(budgets)
+    for n in (1, 20, 140):  # questions a pattern
+        population = wide(rng, n) if spread else (0.344, 0.642)
+        patterns = [draw(rng, n, *budget, population) for budget in budgets]
+        fit = npmle(patterns)
+        check_certificate(patterns, fit)
+        shares, matrix = stacked(patterns)
+        held = shares > 0
+        gain = fit.log_likelihood - shares[held] @ np.log(matrix[held, -1])
+        questions = n * len(budgets)
+        ratio = likelihood.likelihood_ratio(np.concatenate([p.counts for p in patterns]))
+        assert ratio == pytest.approx(2 * questions * gain, abs=2 * questions * GAP)
+
+
 def test_expected_counts_need_not_be_whole(rng):
     pattern = draw(rng, 300, 3, 3, wide(rng, 300))
     share = pattern._replace(counts=pattern.counts / 300)
-    assert pooled_rates([(3, 3)], [share.counts]) == pytest.approx(
-        pooled_rates([(3, 3)], [pattern.counts]), abs=1e-14
+    likelihood = GridLikelihood([(3, 3)])
+    assert likelihood.pooled_rates(share.counts) == pytest.approx(
+        likelihood.pooled_rates(pattern.counts), abs=1e-14
     )
     assert npmle([share]).log_likelihood == pytest.approx(
         npmle([pattern]).log_likelihood, abs=1e-12
@@ -245,7 +267,7 @@ def test_expected_counts_need_not_be_whole(rng):
     rare = pattern._replace(counts=np.where(np.arange(16) == 3, 1e-18, pattern.counts))
     assert npmle([rare]).duality_gap <= GAP
     nearly = np.array([0, 0, 0, 0, 5e-19, 0, 0.01, 0])  # more flips than replays, by rounding
-    assert pooled_rates([(3, 1)], [nearly]) == (1.0, 0.0)
+    assert GridLikelihood([(3, 1)]).pooled_rates(nearly) == (1.0, 0.0)
 
 
 @pytest.mark.parametrize("sham", [[1, 1], [9, 12, 4], [27, 27, 9, 1]])
@@ -253,7 +275,7 @@ def test_expected_counts_need_not_be_whole(rng):
 def test_exactly_binomial_shares_have_ratio_zero(sham, destroy):
     counts = np.outer(sham, destroy).ravel()
     likelihood = GridLikelihood([(len(sham) - 1, len(destroy) - 1)])
-    assert 0 <= likelihood.likelihood_ratio([counts]) < 1e-9
+    assert 0 <= likelihood.likelihood_ratio(counts) < 1e-9
 
 
 def test_points_set_the_grid():

@@ -1,7 +1,9 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from carve_stats.counts import ReplayCounts
-from carve_stats.population.patterns import group_patterns, modal_budget, reaches
+from carve_stats.population.patterns import fullest_budget, group_patterns, reaches
 
 
 def counts_with(budgets):
@@ -11,21 +13,33 @@ def counts_with(budgets):
 
 
 @pytest.mark.parametrize(
-    ("budgets", "mode"),
+    ("budgets", "fullest", "equal"),
     [
-        ([(3, 3), (3, 3), (10, 10)], (3, 3)),
-        ([(3, 3), (10, 10), (10, 10)], (10, 10)),
-        # Equally many: the one that more questions reach, so that fewer are left out.
-        ([(10, 10)] * 2 + [(9, 10)] * 2, (9, 10)),
-        ([(3, 1)] * 2 + [(1, 2)] * 2 + [(1, 3)], (1, 2)),
-        # Still equal: the larger k_sham.
-        ([(2, 3)] * 2 + [(3, 2)] * 2, (3, 2)),
-        ([(4, 5)], (4, 5)),
+        ([(3, 3)] * 10 + [(10, 10)], (3, 3), (3, 3)),
+        ([(3, 3)] + [(10, 10)] * 2, (10, 10), (10, 10)),
+        ([(10, 10)] * 2 + [(9, 10)] * 2, (9, 10), (9, 9)),
+        ([(3, 1)] * 2 + [(1, 2)] * 2 + [(1, 3)], (1, 1), (1, 1)),  # 10 replays; (1, 2) has 9
+        ([(2, 3)] * 2 + [(3, 2)] * 2, (2, 2), (2, 2)),
+        ([(4, 5)], (4, 5), (4, 4)),
+        ([(1, 1), (2, 2)], (2, 2), (2, 2)),  # 4 replays either way: the larger budget
     ],
 )
-def test_modal_budget(budgets, mode):
-    assert modal_budget(counts_with(budgets)) == mode
-    assert modal_budget(counts_with(budgets[::-1])) == mode
+def test_the_budget_at_which_most_replays_count(budgets, fullest, equal):
+    for order in (budgets, budgets[::-1]):
+        assert fullest_budget(counts_with(order)) == fullest
+        assert fullest_budget(counts_with(order), equal=True) == equal
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=30))
+def test_no_other_budget_makes_more_replays_count(budgets):
+    counts = counts_with(budgets)
+    kept = {
+        (a, b): int(reaches(counts, (a, b)).sum()) * (a + b)
+        for a in range(1, 7)
+        for b in range(1, 7)
+    }
+    assert kept[fullest_budget(counts)] == max(kept.values())
+    assert kept[fullest_budget(counts, equal=True)] == max(kept[k, k] for k in range(1, 7))
 
 
 def test_a_question_reaches_a_budget_in_both_arms():

@@ -69,7 +69,7 @@ def test_tie_rates_with_their_elementary_bounds(predictions):
 def test_a_population_is_discs_by_weight():
     population = Population([0.1, 0.5], [0.2, 0.9], [3, 1])
     figure = population_figure(population)
-    (discs,) = [c for c in figure.axes[0].collections if isinstance(c, PathCollection)]
+    discs, _ = [c for c in figure.axes[0].collections if isinstance(c, PathCollection)]
     assert np.asarray(discs.get_offsets()).tolist() == [[0.1, 0.2], [0.5, 0.9]]
     sizes = discs.get_sizes()
     assert sizes[0] == pytest.approx(3 * sizes[1])
@@ -94,3 +94,22 @@ def test_curves_need_predictions_with_one_k():
             draw([1, 2])
         with pytest.raises(InputError, match="k_sham=1 and k_destroy=2"):
             draw([predict_signs(counts, k_sham=1, k_destroy=2)])
+        fewer = counts.select(np.arange(30) > 0)
+        with pytest.raises(InputError, match="of different logs"):
+            draw([predict_signs(counts, k=1), predict_signs(fewer, k=2)])
+
+
+def test_bands_that_are_not_there_are_not_in_the_legend():
+    counts = Population.paper().sample(30, 2, rng=4)  # no videos, no intervals
+    names = [text.get_text() for text in drawn_legend([predict_signs(counts, k=1)])]
+    assert names == ["observed (subsampled)"]
+    names = drawn_legend([predict_signs(counts, k=1), predict_signs(counts, k=3)])
+    assert [text.get_text() for text in names] == [
+        "identified",
+        "observed (subsampled)",
+        "the model's point",
+    ]
+
+
+def drawn_legend(predictions):
+    return sign_prediction_figure(predictions).legends[0].get_texts()
