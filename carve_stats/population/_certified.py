@@ -1,5 +1,8 @@
 """The least share of a sign over populations whose cell probabilities are known or estimated.
 
+Questions may come in groups, each with a population and a target of its own, whose sum is asked
+for; then one function stays below the target of every group.
+
 Duality with a certificate: a function y₀ + Σ_j z_j φ_j(p) below the target T(p) on the whole
 square has an expectation below that of T, and its own expectation follows from the cell
 probabilities alone. It is found on a grid of atoms, which make it stay below T there; between
@@ -40,10 +43,11 @@ class CellFunctions(NamedTuple):
 
     k_sham: int
     k_destroy: int
-    coefficients: _Floats  # (m, cells)
+    coefficients: _Floats  # (groups, m, cells)
     centre: _Floats  # (m,)
     radius: float  # Euclidean distance from the centre that is allowed
-    atoms: _Floats  # (2, a): some likely atoms of the population, beside the grid's
+    atoms: _Floats  # (2, a): some likely atoms of the populations, beside the grid's
+    rest: bool = False  # whether questions may be of no group, where functions and target are 0
 
 
 def certified_minimum(target: _Floats, functions: CellFunctions) -> float:
@@ -51,8 +55,8 @@ def certified_minimum(target: _Floats, functions: CellFunctions) -> float:
 
     Parameters
     ----------
-    target : ndarray, shape (to_k_sham + 1, to_k_destroy + 1)
-        Its Bernstein coefficients: what each outcome at the target budget counts.
+    target : ndarray, shape (groups, to_k_sham + 1, to_k_destroy + 1)
+        Its Bernstein coefficients in each group: what each outcome at the target budget counts.
     functions : CellFunctions
         The populations: those whose functions come within `radius` of `centre`.
 
@@ -71,33 +75,51 @@ def certified_minimum(target: _Floats, functions: CellFunctions) -> float:
 
 def _bounds(target: _Floats, functions: CellFunctions) -> Iterator[tuple[float, float]]:
     """Certified bounds, each with by how much it may miss the sharp one, on ever more atoms."""
-    k_sham, k_destroy, coefficients, centre, radius, start = functions
-    degrees = max(k_sham, target.shape[0] - 1), max(k_destroy, target.shape[1] - 1)
-    target = elevated(target, *degrees)
-    atoms = np.column_stack([grid_atoms(_POINTS), start])
+    made, centre, radius = functions[:2], functions.centre, functions.radius
+    degrees = max(made[0], target.shape[1] - 1), max(made[1], target.shape[2] - 1)
+    groups = list(
+        zip(functions.coefficients, [elevated(one, *degrees) for one in target], strict=True)
+    )
+    beginning = np.column_stack([grid_atoms(_POINTS), functions.atoms])
+    values, limits = map(list, zip(*(_rows(made, *one, beginning) for one in groups), strict=True))
+    if functions.rest:
+        values.append(np.zeros((1, centre.size)))
+        limits.append(np.zeros(1))
     minorant, tolerance, curvature = None, _ROUGHLY, _CURVATURES[0]
     for i in range(_MOST_ROUNDS):
-        values = (coefficients @ cell_matrix(k_sham, k_destroy, *atoms)).T
         minorant = largest_minorant(
-            values, _values(target, *atoms), centre, radius,
+            np.concatenate(values), np.concatenate(limits), centre, radius,
             curvature=curvature, tolerance=tolerance, start=minorant,
         )  # fmt: skip
         constant, z, _ = minorant
-        cells = (z @ coefficients).reshape(k_sham + 1, k_destroy + 1)
-        excess = target - elevated(cells, *degrees)
-        lowest = minimum_on_square(excess)
+        lowest, added = 0.0 if functions.rest else np.inf, 0
+        for coefficients, polynomial in groups:
+            cells = (z @ coefficients).reshape(made[0] + 1, made[1] + 1)
+            excess = polynomial - elevated(cells, *degrees)
+            lowest = min(lowest, minimum_on_square(excess))
+            found = _minima_below(excess, constant, _CHECKED[min(i, len(_CHECKED) - 1)])
+            if found.size:
+                more = _rows(made, coefficients, polynomial, found)
+                values.append(more[0])
+                limits.append(more[1])
+                added += found.shape[1]
         passed = constant - lowest
         length = float(np.linalg.norm(z))
         sharp = curvature == _CURVATURES[1] or curvature * length < 0.1 * radius
         bound = float(lowest + z @ centre) - radius * length
         yield bound, passed + tolerance if sharp else np.inf
-        added = _minima_below(excess, constant, _CHECKED[min(i, len(_CHECKED) - 1)])
-        atoms = np.column_stack([atoms, added])
-        if added.size == 0 and sharp and tolerance == _EXACTLY:
+        if not added and sharp and tolerance == _EXACTLY:
             return
-        tolerance = _EXACTLY if added.size == 0 else min(tolerance, max(0.2 * passed, _EXACTLY))
+        tolerance = _EXACTLY if not added else min(tolerance, max(0.2 * passed, _EXACTLY))
         if passed < _LITTLE:
             curvature = max(0.01 * curvature, _CURVATURES[1])
+
+
+def _rows(
+    made: tuple[int, int], coefficients: _Floats, target: _Floats, atoms: _Floats
+) -> tuple[_Floats, _Floats]:
+    """Values of the functions and of the target at atoms of a group."""
+    return (coefficients @ cell_matrix(*made, *atoms)).T, _values(target, *atoms)
 
 
 def _values(coefficients: _Floats, p_sham: _Floats, p_destroy: _Floats) -> _Floats:

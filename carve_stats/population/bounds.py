@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from carve_stats.errors import InputError
-from carve_stats.law._arguments import error_rate, numbers, one_number, one_whole_number
+from carve_stats.law._arguments import numbers, one_number, one_whole_number
 from carve_stats.law.subsampling import subsampled_signs
 from carve_stats.population._certified import CellFunctions, certified_minimum
-from carve_stats.population._conic import nearest_mixture
-from carve_stats.population.grid import cell_matrix, grid_atoms
+from carve_stats.population._metric import CellMetric, cell_metric, largest_excess
 
 __all__ = [
     "LARGEST_TARGET",
@@ -31,10 +30,6 @@ __all__ = [
 _Floats = NDArray[np.float64]
 
 _SLACK = 1e-6  # Euclidean, on the orthonormal moments: what the rounding of a fit may leave
-_TOO_SMALL = 1e-3  # eigenvalues of the covariance, relative to the largest: noise
-_OF_CLUSTERS = 0.25
-"""The clusters' part of Ω; more of it is more noise than it takes up of their covariance."""
-
 _CONTRADICTION = 1e-3  # by so much a lower bound is above an upper one
 LARGEST_TARGET = 64  # beyond it certifying takes many seconds
 
@@ -112,7 +107,7 @@ def identification_bounds(
         return Bounds(shares, shares.copy())
     moments = np.asarray(np.kron(_legendre(made[0]), _legendre(made[1]))[1:], np.float64)
     functions = CellFunctions(
-        *made, moments, moments @ cells, _SLACK, _mean_flip_probabilities(cells, made)
+        *made, moments[None], moments @ cells, _SLACK, _mean_flip_probabilities(cells, made)
     )
     bounds = _bounds(functions, target)
     if (bounds.low > bounds.high + _CONTRADICTION).any():
@@ -185,10 +180,10 @@ def sampling_bounds(
     bounds, not to a point.
     """
     made, target = _budgets(k_sham, k_destroy, to_k_sham, to_k_destroy)
-    metric = _metric(made, share, covariance_of_share, n, design_effect)
-    radius = float(np.sqrt(metric.least + _largest_excess(level, df)))
-    mean = _mean_flip_probabilities(metric.observed, made)
-    return _bounds(CellFunctions(*made, metric.whitened, metric.centre, radius, mean), target)
+    observed, metric = _checked_metric(made, share, covariance_of_share, n, design_effect)
+    radius = float(np.sqrt(metric.least + largest_excess(level, df)))
+    mean = _mean_flip_probabilities(observed, made)
+    return _bounds(CellFunctions(*made, metric.whitened[None], metric.centre, radius, mean), target)
 
 
 def plausible_cells(
@@ -226,35 +221,18 @@ def plausible_cells(
     """
     made, _ = _budgets(k_sham, k_destroy, k_sham, k_destroy)
     cells = _cells("cell_probabilities", cell_probabilities, made)
-    metric = _metric(made, share, covariance_of_share, n, design_effect)
-    limit = metric.least + _largest_excess(level, df)
-    start = metric.whitened @ metric.nearest - metric.centre
-    way = metric.whitened @ (cells - metric.nearest)
-    # |start + λ·way|² <= limit: the larger root of a parabola that is below it at 0.
-    a, b, c = way @ way, start @ way, start @ start - limit
-    if a + 2.0 * b + c <= 0.0:
-        return cells
-    part = (np.sqrt(b * b - a * c) - b) / a
-    return np.asarray(metric.nearest + part * (cells - metric.nearest))
+    _, metric = _checked_metric(made, share, covariance_of_share, n, design_effect)
+    return metric.within(cells, metric.least + largest_excess(level, df))
 
 
-class _Metric(NamedTuple):
-    """How far cell probabilities are from the observed shares: |whitened·cells − centre|²."""
-
-    observed: _Floats
-    whitened: _Floats
-    centre: _Floats
-    nearest: _Floats  # cells of the population with the least distance
-    least: float
-
-
-def _metric(
+def _checked_metric(
     made: tuple[int, int],
     share: ArrayLike,
     covariance_of_share: ArrayLike,
     n: int,
     design_effect: float,
-) -> _Metric:
+) -> tuple[_Floats, CellMetric]:
+    """The observed shares, and their metric."""
     observed = _cells("share", share, made)
     questions = one_whole_number("n", n)
     inflation = one_number("design_effect", design_effect)
@@ -266,17 +244,7 @@ def _metric(
             f"covariance_of_share has shape {covariance.shape}: give {observed.size} ×"
             f" {observed.size} finite numbers, one row a cell"
         )
-    smooth = (questions * observed + 0.5) / (questions + 0.5 * observed.size)
-    multinomial = (np.diag(smooth) - np.outer(smooth, smooth)) / questions
-    mixed = _OF_CLUSTERS * covariance + (1.0 - _OF_CLUSTERS) * inflation * multinomial
-    values, vectors = np.linalg.eigh(mixed)
-    kept = values > _TOO_SMALL * values[-1]
-    whitened = (vectors[:, kept] / np.sqrt(values[kept])).T
-    centre = whitened @ observed
-    matrix = cell_matrix(*made, *grid_atoms())
-    nearest = matrix @ nearest_mixture((whitened @ matrix).T, centre)
-    least = float(((whitened @ nearest - centre) ** 2).sum())  # never below that of the square
-    return _Metric(observed, whitened, centre, nearest, least)
+    return observed, cell_metric(made, observed, covariance, questions, inflation)
 
 
 def _bounds(functions: CellFunctions, target: tuple[int, int]) -> Bounds:
@@ -284,8 +252,8 @@ def _bounds(functions: CellFunctions, target: tuple[int, int]) -> Bounds:
         np.arange(target[1] + 1) * target[0] - np.arange(target[0] + 1)[:, None] * target[1]
     )
     signs = [(np.sign(difference) == sign).astype(float) for sign in (-1, 0, 1)]
-    low = np.array([certified_minimum(sign, functions) for sign in signs])
-    high = np.array([-certified_minimum(-sign, functions) for sign in signs])
+    low = np.array([certified_minimum(sign[None], functions) for sign in signs])
+    high = np.array([-certified_minimum(-sign[None], functions) for sign in signs])
     return Bounds(np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
 
 
@@ -335,12 +303,3 @@ def _legendre(k: int) -> _Floats:
         0.0,
     )
     return np.sqrt(2.0 * np.arange(k + 1) + 1.0)[:, None] * terms.sum(axis=1)
-
-
-def _largest_excess(level: float, df: int | None) -> float:
-    """The quantile at `level` of χ² with one degree of freedom, or of F(1, df)."""
-    from scipy.special import chdtri, stdtrit
-
-    error = error_rate(level)
-    df = None if df is None else one_whole_number("df", df)
-    return float(chdtri(1.0, error) if df is None else stdtrit(df, 1.0 - error / 2.0) ** 2)

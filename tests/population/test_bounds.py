@@ -110,9 +110,11 @@ def test_a_certificate_within_what_was_made_costs_nothing():
     """The program itself, which the public function does not need there, agrees."""
     population = random_population(np.random.default_rng(5), 6)
     cells = cells_of(population, 2, 2)
-    functions = CellFunctions(2, 2, np.eye(9)[1:], cells[1:], 0.0, np.empty((2, 0)))
+    functions = CellFunctions(2, 2, np.eye(9)[None, 1:], cells[1:], 0.0, np.empty((2, 0)))
     tie = np.eye(3)
-    assert certified_minimum(tie, functions) == pytest.approx(cells[[0, 4, 8]].sum(), abs=1e-6)
+    assert certified_minimum(tie[None], functions) == pytest.approx(
+        cells[[0, 4, 8]].sum(), abs=1e-6
+    )
 
 
 def test_swapped_arms_exchange_negative_and_positive():
@@ -173,7 +175,7 @@ def test_sampling_bounds_solve_the_primal_program():
     bounds = sampling_bounds(3, 3, share, covariance, n, 1.5, 10, 10)
 
     smooth = (n * share + 0.5) / (n + 8)
-    values, vectors = np.linalg.eigh((covariance + 1.5 * multinomial(smooth, n)) / 2)
+    values, vectors = np.linalg.eigh((covariance + 3 * 1.5 * multinomial(smooth, n)) / 4)
     kept = values > 1e-3 * values[-1]
     whitened = vectors[:, kept].T / np.sqrt(values[kept])[:, None]
     rows, aim = whitened @ cell_rows(3, 3, *ATOMS), whitened @ share
