@@ -15,12 +15,16 @@ _HOME = {
     "FiniteReplayLaw": "law.finite_replay",
     "InputError": "errors",
     "Population": "population.mixing",
+    "Outcomes": "outcomes",
     "ReplayCounts": "counts",
     "ReplayReply": "replay.protocols",
     "ReplayRequest": "replay.protocols",
     "ScoreRule": "law.score_rule",
     "SignShares": "law.finite_replay",
     "Trajectory": "replay.trajectories",
+    "compare_rules": "routing.comparison",
+    "deferral_frontier": "routing.frontier",
+    "evaluate_rule": "routing.evaluate",
     "exact_p_values": "law.exact_tests",
     "exact_test": "law.exact_tests",
     "fit_population": "population.fit",
@@ -31,9 +35,12 @@ _HOME = {
     "parse_answer": "replay.parsing",
     "predict_signs": "inference.prediction",
     "question_posteriors": "inference.posterior",
+    "read_benchmark": "logs.benchmarks",
+    "read_outcomes": "logs.outcomes",
     "read_replays": "logs.reader",
     "read_trajectories": "replay.trajectories",
     "reproducibility": "inference.reproducibility",
+    "routing_curve": "routing.curve",
     "run_replays": "replay.loop",
     "score_intervals": "law.intervals",
     "score_table": "inference.scores",
@@ -63,7 +70,10 @@ if TYPE_CHECKING:
     from carve_stats.law.intervals import interval_table as interval_table
     from carve_stats.law.intervals import score_intervals as score_intervals
     from carve_stats.law.score_rule import ScoreRule as ScoreRule
+    from carve_stats.logs.benchmarks import read_benchmark as read_benchmark
+    from carve_stats.logs.outcomes import read_outcomes as read_outcomes
     from carve_stats.logs.reader import read_replays as read_replays
+    from carve_stats.outcomes import Outcomes as Outcomes
     from carve_stats.population.fit import fit_population as fit_population
     from carve_stats.population.mixing import Population as Population
     from carve_stats.replay.loop import run_replays as run_replays
@@ -74,6 +84,10 @@ if TYPE_CHECKING:
     from carve_stats.replay.trajectories import read_trajectories as read_trajectories
     from carve_stats.replay.trajectories import write_trajectories as write_trajectories
     from carve_stats.report.html import write_report as write_report
+    from carve_stats.routing.comparison import compare_rules as compare_rules
+    from carve_stats.routing.curve import routing_curve as routing_curve
+    from carve_stats.routing.evaluate import evaluate_rule as evaluate_rule
+    from carve_stats.routing.frontier import deferral_frontier as deferral_frontier
 
 
 def __getattr__(name: str) -> Any:

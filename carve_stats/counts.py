@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from carve_stats._columns import as_column, id_column
 from carve_stats.errors import InputError
 
 __all__ = ["CONDITIONS", "UNKNOWN_CLUSTERS", "Ledger", "ReplayCounts", "check_counts"]
@@ -135,7 +136,7 @@ class ReplayCounts:
         destroy_invalid: ArrayLike | None = None,
         ledger: Ledger | None = None,
     ) -> None:
-        given_ids = _ids("question", question)
+        given_ids = id_column("question", question)
         required = dict(
             sham_flips=sham_flips, sham_replays=sham_replays, destroy_flips=destroy_flips,
             destroy_replays=destroy_replays,
@@ -162,7 +163,7 @@ class ReplayCounts:
             flips, replays = columns[f"{arm}_flips"], columns[f"{arm}_replays"]
             _refuse(flips > replays, f"{arm}_flips", flips, ids, f"must not exceed {arm}_replays")
         if cluster is not None:
-            clusters = _ids("cluster", cluster)
+            clusters = id_column("cluster", cluster)
             if clusters.size != ids.size:
                 raise InputError(
                     f"cluster has {clusters.size} rows and question has {ids.size}: give one"
@@ -314,29 +315,10 @@ def check_counts(counts: object) -> None:
         )
 
 
-def _ids(name: str, values: ArrayLike) -> NDArray[np.str_]:
-    array = _array(name, values)
-    if array.ndim != 1:
-        raise InputError(f"{name} has shape {array.shape}: it must be one-dimensional")
-    if array.dtype.kind == "S":
-        raise InputError(f"{name} holds bytes: give texts")
-    # Beside texts in a list NumPy makes the text "nan" of a NaN: the list itself is looked at.
-    listed = values if isinstance(values, list | tuple) else None
-    if listed is not None or array.dtype.kind != "U":
-        for row, value in enumerate(array.tolist() if listed is None else listed):
-            if _is_missing(value):
-                raise InputError(f"{name}={value!r} in row {row}: every row needs an id")
-    ids = array.astype(np.str_)  # always a copy: the caller keeps theirs
-    empty = np.flatnonzero(ids == "")
-    if empty.size:
-        raise InputError(f"{name}='' in row {empty[0]}: every row needs an id")
-    return ids
-
-
 def _whole(name: str, values: ArrayLike | None, ids: NDArray[np.str_]) -> NDArray[np.int64]:
     if values is None:
         return np.zeros(ids.size, np.int64)
-    array = _array(name, values)
+    array = as_column(name, values)
     if array.shape != ids.shape:
         raise InputError(f"{name} has shape {array.shape}: it must be {ids.shape}, one a question")
     try:
@@ -349,24 +331,6 @@ def _whole(name: str, values: ArrayLike | None, ids: NDArray[np.str_]) -> NDArra
     wrong = ~((np.floor(as_float) == as_float) & (np.abs(as_float) <= _LARGEST))
     _refuse(wrong, name, array, ids, f"must be a whole number of at most {_LARGEST}")
     return as_float.astype(np.int64)
-
-
-def _array(name: str, values: ArrayLike) -> NDArray[Any]:
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise InputError(f"{name} has masked entries: leave those questions out, or fill them")
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise InputError(
-            f"{name} holds rows of unequal length: give one value a question"
-        ) from None
-
-
-def _is_missing(value: object) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA refuses to be compared
-        return True
 
 
 def _refuse(

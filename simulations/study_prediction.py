@@ -18,9 +18,12 @@ R = 200 takes twenty minutes on two cores. `quick` in the place of R, which CI r
 finds what is grossly wrong.
 """
 
+import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process a core, and no threads in them
 
 import numpy as np
 

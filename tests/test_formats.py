@@ -6,11 +6,15 @@ from pathlib import Path
 import pytest
 
 import carve_stats as cs
+from carve_stats.logs.benchmarks import FORMATS, read_benchmark
+from carve_stats.logs.outcomes import read_outcomes
 from carve_stats.replay.config import read_config
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/formats.md").read_text()
 LOG, TRAJECTORIES = re.findall(r"```jsonl\n(.*?)```", PAGE, flags=re.S)
+(OUTCOMES,) = re.findall(r"```csv\n(.*?)```", PAGE, flags=re.S)
+(BENCHMARK,) = re.findall(r"```json\n(.*?)```", PAGE, flags=re.S)
 TOML = re.findall(r"```toml\n(.*?)```", PAGE + (ROOT / "README.md").read_text(), flags=re.S)
 
 
@@ -30,6 +34,33 @@ def test_the_trajectories_are_read(tmp_path):
     first, second = cs.read_trajectories(path)
     assert first.evidence[0].frames == ("frames/q1-0.jpg",)
     assert second.evidence[0].times == (3.0, 3.5)
+
+
+def test_the_outcomes_are_read(tmp_path):
+    path = tmp_path / "outcomes.csv"
+    path.write_text(OUTCOMES)
+    outcomes = read_outcomes(path)
+    assert outcomes.original_correct.tolist() == [1, 0, 1]
+    strong = outcomes.alternatives["strong"]
+    assert strong.known.tolist() == [False, True, False]  # free text, and no answer
+    assert strong.correct[1] == 1
+    assert strong.tokens[:2].tolist() == [1450, 1210]
+    assert outcomes.cluster.tolist() == ["601", "601", "602"]
+    assert outcomes.covariates["covered"].tolist() == ["true", "false", "true"]
+
+
+def test_the_benchmark_file_is_read(tmp_path):
+    path = tmp_path / "video_info.meta.jsonl"
+    path.write_text(BENCHMARK)
+    question = read_benchmark(path)["55"]
+    assert (question.video_id, question.options) == ("Xy_3z", {"A": "A kite", "B": "A gull"})
+    assert (question.answer, question.interval) == ("B", (65, 79))
+
+
+def test_every_benchmark_has_its_line():
+    section = PAGE.partition("## Benchmark files")[2].partition("\n## ")[0]
+    lines = re.findall(r"^\| (\w[\w-]*) \|", section, flags=re.M)[1:]
+    assert {one.lower().replace("-", "") for one in lines} == {one.NAME for one in FORMATS}
 
 
 @pytest.mark.parametrize("text", TOML)

@@ -23,7 +23,6 @@ from carve_stats.population.bounds import (
     LARGEST_TARGET,
     Bounds,
     identification_bounds,
-    plausible_cells,
     sampling_bounds,
 )
 from carve_stats.population.cells import BudgetCells, PatternCells, budget_cells
@@ -209,15 +208,14 @@ def predict_signs(
 
     *More replays.* k₀ replays an arm fix the moments of the population up to degree k₀ in each arm
     and no more. The identified range is the smallest and the largest share over all populations
-    with the cell probabilities of the ``em`` fit, certified from outside; where the log
-    contradicts that fit, with the nearest ones that it does not. (Those of the best fit lie at the
-    edge of what populations can have, and would leave too little open.) It moves with the sampling
-    and by itself covers nothing; the interval does. That is the smallest and the largest share
-    over all populations whose cell probabilities are within t² of the best ones in the metric of
-    their covariance, a quarter that of the clusters and the rest a multinomial one inflated by the
-    design effect. All of this is about the questions that reach the budget at which most replays
-    count; those with more are subsampled to it, exactly, for the interval, and those with fewer
-    are left out of all of it and counted.
+    with the cell probabilities of the ``em`` fit, certified from outside. (Those of the best fit
+    lie at the edge of what populations can have, and would leave too little open.) It moves with
+    the sampling and by itself covers nothing; the interval does. That is the smallest and the
+    largest share over all populations whose cell probabilities are within t² of the best ones in
+    the metric of their covariance, ⅜ that of the clusters and the rest a multinomial one
+    inflated by the design effect. All of this is about the questions that reach the budget at
+    which most replays count; those with more are subsampled to it, exactly, for the interval, and
+    those with fewer are left out of all of it and counted.
 
     Never predict from each question's own rates x/k: they vary more than the true ones, which
     makes ties too rare.
@@ -343,26 +341,18 @@ def _from_fewer(
     # The cells of the smooth fit: those of the best fit lie at the edge of what any population
     # has, where hardly another one reproduces them, and would promise too much.
     fitted = cell_matrix(*budget, smooth.p_sham, smooth.p_destroy) @ smooth.weights
+    identified = identification_bounds(*budget, fitted, *target)
     notes = [IDENTIFIED]
     cells = budget_cells(enough, *budget)
     best = npmle([PatternCells(*budget, cells.share * cells.n)])
     if cells.clusters is None or cells.clusters < 2:
-        identified = identification_bounds(*budget, fitted, *target)
         interval = SignShares(*[Range(None, None)] * 3)
         notes.append(UNKNOWN_CLUSTERS if cells.clusters is None else ONE_CLUSTER)
     else:
-        log: dict[str, Any] = {
-            "share": cells.share,
-            "covariance_of_share": cells.covariance,
-            "n": cells.n,
-            "design_effect": cells.design_effect,
-            "df": cells.clusters - 1,
-            "level": level,
-        }
-        sampled = sampling_bounds(*budget, to_k_sham=target[0], to_k_destroy=target[1], **log)
-        # Cells that the log contradicts would leave open what it does not.
-        fitted = plausible_cells(*budget, cell_probabilities=fitted, **log)
-        identified = identification_bounds(*budget, fitted, *target)
+        sampled = sampling_bounds(
+            *budget, cells.share, cells.covariance, cells.n, cells.design_effect, *target,
+            df=cells.clusters - 1, level=level,
+        )  # fmt: skip
         low = np.minimum(sampled.low, identified.low)
         interval = _ranges(Bounds(low, np.maximum(sampled.high, identified.high)))
     if _fits_no_population(cells, best):

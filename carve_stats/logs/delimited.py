@@ -14,7 +14,7 @@ from carve_stats.errors import InputError, RecordError
 from carve_stats.logs.columns import form_of, name_columns, refuse_alike, select_columns
 from carve_stats.logs.scan import Scan, check_gzip, literal
 
-__all__ = ["header", "is_mine", "scan", "table_sql"]
+__all__ = ["header", "is_mine", "refuse_ragged", "scan", "table_sql"]
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
@@ -87,7 +87,7 @@ def _scan(path: Path, mapping: Mapping[str, str]) -> Scan:
         form=form,
         locate=lambda row: f"{path} record {row + 1}",
         inputs=(str(path),),
-        diagnose=lambda: _refuse_ragged(path, len(names), delimiter),
+        diagnose=lambda: refuse_ragged(path, len(names), delimiter),
     )
 
 
@@ -97,7 +97,7 @@ def _opened(path: Path) -> io.TextIOBase:
     return open(path, encoding="utf-8-sig", newline="")
 
 
-def _refuse_ragged(path: Path, fields: int, delimiter: str) -> None:
+def refuse_ragged(path: Path, fields: int, delimiter: str) -> None:
     """Raise for the first record with more or fewer fields than the header."""
     with _opened(path) as file:
         rows = (row for row in csv.reader(file, delimiter=delimiter) if row)  # no blank lines

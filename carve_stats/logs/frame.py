@@ -11,7 +11,7 @@ from carve_stats.logs.columns import refuse_alike
 from carve_stats.logs.parquet import scan_table
 from carve_stats.logs.scan import Scan, duckdb_message
 
-__all__ = ["is_mine", "register", "scan"]
+__all__ = ["column_names", "is_mine", "register", "scan"]
 
 
 def is_mine(source: object) -> bool:
@@ -45,13 +45,13 @@ def scan(connection: Any, sources: Sequence[Any], mapping: Mapping[str, str]) ->
     for number, source in enumerate(sources, 1):
         table = f"frame_{number}"
         place = "data frame" if len(sources) == 1 else f"data frame {number}"
-        refuse_alike(_names(source), place)
+        refuse_alike(column_names(source), place)
         register(connection, table, source)
         scans.append(scan_table(connection, table, place, mapping))
     return scans
 
 
-def _names(source: Any) -> list[str]:
+def column_names(source: Any) -> list[str]:
     """The names of the columns as the data frame has them, as far as it says them."""
     if hasattr(source, "collect_schema"):
         return list(source.collect_schema().names())

@@ -10,7 +10,7 @@ from typing import Any
 from carve_stats.logs.columns import form_of, name_columns, refuse_alike, select_columns
 from carve_stats.logs.scan import Scan, literal
 
-__all__ = ["is_mine", "scan"]
+__all__ = ["column_names", "is_mine", "scan"]
 
 SUFFIXES = (".parquet",)
 
@@ -38,11 +38,11 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
         Only the columns that are needed are read.
     """
     for path in sources:
-        refuse_alike(_names(connection, path), str(path))
+        refuse_alike(column_names(connection, path), str(path))
     return [scan_table(connection, table_sql(path), str(path), mapping) for path in sources]
 
 
-def _names(connection: Any, path: Path) -> list[str]:
+def column_names(connection: Any, path: Path) -> list[str]:
     """The names of the columns as the file has them; DuckDB renames those that it cannot tell."""
     schema = connection.execute(
         f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({literal(escape(str(path)))})"

@@ -21,6 +21,7 @@ __all__ = [
     "TRUE",
     "UNPARSED",
     "Facts",
+    "flag_sql",
     "fold_text",
     "read_records",
 ]
@@ -118,8 +119,8 @@ def read_records(scan: Scan, *, number: int, numbered: bool, run: str, facts: Fa
         "arm": _arm("condition_text"),
         "repetition": _whole("repetition_text"),
         "attempt": f"CASE WHEN attempt_text IS NULL THEN 0 ELSE {_whole('attempt_text')} END",
-        "given": _flag("flip_text"),
-        "valid": _flag("valid_text"),
+        "given": flag_sql("flip_text"),
+        "valid": flag_sql("valid_text"),
         "answer": _folded("answer_text"),
         "reference": _folded("reference_answer_text"),
     }
@@ -170,7 +171,7 @@ def _whole(text: str) -> str:
     return f"CASE WHEN {is_whole} THEN {value}::INTEGER END"
 
 
-def _flag(text: str) -> str:
+def flag_sql(text: str) -> str:
     """1, 0, null, or −1 for anything else."""
     return (
         f"CASE WHEN {text} IS NULL THEN NULL WHEN {text} = '0' THEN 0 WHEN {text} = '1' THEN 1"

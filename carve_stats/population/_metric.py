@@ -16,7 +16,7 @@ __all__ = ["CellMetric", "cell_metric", "largest_excess"]
 _Floats = NDArray[np.float64]
 
 _TOO_SMALL = 1e-3  # eigenvalues of the covariance, relative to the largest: noise
-_OF_CLUSTERS = 0.25
+_OF_CLUSTERS = 0.375
 """The clusters' part of Ω; more of it is more noise than it takes up of their covariance."""
 
 
@@ -25,19 +25,7 @@ class CellMetric(NamedTuple):
 
     whitened: _Floats  # (m, cells)
     centre: _Floats  # (m,)
-    nearest: _Floats  # (cells,): those of the population with the least Q
-    least: float  # that Q
-
-    def within(self, cells: _Floats, limit: float) -> _Floats:
-        """The cells, moved towards the nearest ones until their Q is at most `limit`."""
-        start = self.whitened @ self.nearest - self.centre
-        way = self.whitened @ (cells - self.nearest)
-        # |start + λ·way|² <= limit: the larger root of a parabola that is below it at 0.
-        a, b, c = way @ way, start @ way, start @ start - limit
-        if a + 2.0 * b + c <= 0.0:
-            return cells
-        part = (np.sqrt(b * b - a * c) - b) / a
-        return np.asarray(self.nearest + part * (cells - self.nearest))
+    least: float  # Q of the population that has the least
 
 
 def cell_metric(
@@ -85,9 +73,10 @@ def cell_metric(
     matrix = np.kron(np.eye(groups), cell_matrix(*made, *grid_atoms()))
     if rest:
         matrix = np.column_stack([matrix, np.zeros(observed.size)])
-    nearest = matrix @ nearest_mixture((whitened @ matrix).T, centre)
-    least = float(((whitened @ nearest - centre) ** 2).sum())  # never below that of the square
-    return CellMetric(whitened, centre, nearest, least)
+    on_grid = whitened @ matrix
+    nearest = on_grid @ nearest_mixture(on_grid.T, centre)
+    least = float(((nearest - centre) ** 2).sum())  # never below that of the square
+    return CellMetric(whitened, centre, least)
 
 
 def largest_excess(level: float, df: int | None) -> float:

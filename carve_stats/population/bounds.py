@@ -23,7 +23,7 @@ __all__ = [
     "LARGEST_TARGET",
     "Bounds",
     "identification_bounds",
-    "plausible_cells",
+    "identified_extremes",
     "sampling_bounds",
 ]
 
@@ -105,17 +105,40 @@ def identification_bounds(
         signs = subsampled_signs(*made, *target)
         shares = np.array([(sign.ravel() * cells).sum() for sign in signs])
         return Bounds(shares, shares.copy())
-    moments = np.asarray(np.kron(_legendre(made[0]), _legendre(made[1]))[1:], np.float64)
-    functions = CellFunctions(
-        *made, moments[None], moments @ cells, _SLACK, _mean_flip_probabilities(cells, made)
-    )
-    bounds = _bounds(functions, target)
+    bounds = _bounds(_reproducing(made, cells), target)
     if (bounds.low > bounds.high + _CONTRADICTION).any():
         raise InputError(
             "cell_probabilities are those of no population: give the fitted ones of"
             " fit_population, not the observed shares"
         )
     return Bounds(np.minimum(*bounds), np.maximum(*bounds))  # they may cross by rounding
+
+
+def identified_extremes(
+    made: tuple[int, int], cells: NDArray[np.float64], table: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Least and largest expectation of a table over all populations with given cells.
+
+    Parameters
+    ----------
+    made : (int, int)
+        k_sham and k_destroy behind the cells.
+    cells : ndarray, shape (cells,)
+        Their probabilities, those of a population.
+    table : ndarray, shape (to_k_sham + 1, to_k_destroy + 1)
+        What each outcome at another budget counts.
+
+    Returns
+    -------
+    low, high : float
+        Certified, as in `identification_bounds`, which is this for the table of each sign.
+    """
+    functions = _reproducing(made, cells)
+    low, high = (
+        certified_minimum(table[None], functions),
+        -certified_minimum(-table[None], functions),
+    )
+    return min(low, high), max(low, high)  # they may cross by rounding
 
 
 def sampling_bounds(
@@ -168,7 +191,7 @@ def sampling_bounds(
 
     Notes
     -----
-    Q = (Aw − f)ᵀ Ω⁻¹ (Aw − f), with Ω a quarter the given covariance and three quarters
+    Q = (Aw − f)ᵀ Ω⁻¹ (Aw − f), with Ω ⅜ the given covariance and ⅝
     `design_effect` times the multinomial one at the observed shares, half a question added to
     each cell. (At fitted cells instead the intervals are longer and cover less; with half of
     each they cover less where there is no clustering.) Directions in which Ω is below a
@@ -184,45 +207,6 @@ def sampling_bounds(
     radius = float(np.sqrt(metric.least + largest_excess(level, df)))
     mean = _mean_flip_probabilities(observed, made)
     return _bounds(CellFunctions(*made, metric.whitened[None], metric.centre, radius, mean), target)
-
-
-def plausible_cells(
-    k_sham: int,
-    k_destroy: int,
-    share: ArrayLike,
-    covariance_of_share: ArrayLike,
-    n: int,
-    design_effect: float,
-    cell_probabilities: ArrayLike,
-    *,
-    df: int | None = None,
-    level: float = 0.95,
-) -> NDArray[np.float64]:
-    """The cell probabilities of a fit, moved as far as the observed shares demand.
-
-    Parameters
-    ----------
-    k_sham, k_destroy, share, covariance_of_share, n, design_effect, df, level
-        As in `sampling_bounds`.
-    cell_probabilities : array_like, shape ((k_sham + 1)(k_destroy + 1),)
-        Those of a population.
-
-    Returns
-    -------
-    ndarray, shape (cells,)
-        The same where their Q is within the limit of `sampling_bounds`; else those of the nearest
-        mixture, on the way to the population with the least Q, that has one within it. Their
-        identification bounds are within the sampling bounds.
-
-    Raises
-    ------
-    InputError, SolverError
-        As in `sampling_bounds`.
-    """
-    made, _ = _budgets(k_sham, k_destroy, k_sham, k_destroy)
-    cells = _cells("cell_probabilities", cell_probabilities, made)
-    _, metric = _checked_metric(made, share, covariance_of_share, n, design_effect)
-    return metric.within(cells, metric.least + largest_excess(level, df))
 
 
 def _checked_metric(
@@ -245,6 +229,13 @@ def _checked_metric(
             f" {observed.size} finite numbers, one row a cell"
         )
     return observed, cell_metric(made, observed, covariance, questions, inflation)
+
+
+def _reproducing(made: tuple[int, int], cells: _Floats) -> CellFunctions:
+    """The populations with these cell probabilities."""
+    moments = np.asarray(np.kron(_legendre(made[0]), _legendre(made[1]))[1:], np.float64)
+    mean = _mean_flip_probabilities(cells, made)
+    return CellFunctions(*made, moments[None], moments @ cells, _SLACK, mean)
 
 
 def _bounds(functions: CellFunctions, target: tuple[int, int]) -> Bounds:

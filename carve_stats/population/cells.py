@@ -19,7 +19,15 @@ from carve_stats.law._arguments import one_whole_number
 from carve_stats.law.subsampling import subsampled_flips
 from carve_stats.population.patterns import group_patterns, reaches
 
-__all__ = ["LARGEST_BUDGET", "BudgetCells", "PatternCells", "budget_cells", "pattern_cells"]
+__all__ = [
+    "LARGEST_BUDGET",
+    "BudgetCells",
+    "PatternCells",
+    "budget_cells",
+    "cell_covariance",
+    "locate_cells",
+    "pattern_cells",
+]
 
 # Sums of clusters that are held at a time: some megabytes.
 _BLOCK_NUMBERS = 1 << 20
@@ -100,7 +108,7 @@ def pattern_cells(counts: ReplayCounts) -> tuple[PatternCells, ...]:
     1 2 [0 0 0 0 0 1]
     """
     check_counts(counts)
-    replays, origin, first = _locate(counts.select(counts.scored))
+    replays, origin, first = locate_cells(counts.select(counts.scored))
     tally = np.bincount(origin, minlength=first[-1])
     return tuple(
         PatternCells(int(k_sham), int(k_destroy), tally[start:stop])
@@ -157,7 +165,7 @@ def budget_cells(counts: ReplayCounts, k_sham: int, k_destroy: int) -> BudgetCel
             f"k_sham={budget[0]} and k_destroy={budget[1]}: no question has as many valid replays"
             " in both arms; give a smaller budget"
         )
-    replays, origin, first = _locate(kept)
+    replays, origin, first = locate_cells(kept)
     tables = np.concatenate(
         [
             np.kron(subsampled_flips(made[0], budget[0]), subsampled_flips(made[1], budget[1]))
@@ -168,7 +176,7 @@ def budget_cells(counts: ReplayCounts, k_sham: int, k_destroy: int) -> BudgetCel
     share = tally @ tables / n
     codes = kept.cluster_codes
     clusters = None if codes is None else int(codes.max()) + 1
-    covariance = _covariance(tables - share, tally, origin, codes if clusters != 1 else None)
+    covariance = cell_covariance(tables - share, tally, origin, codes if clusters != 1 else None)
     independent = 1.0 - share @ share
     effect = n * np.trace(covariance) / independent if independent > 0.0 and n > 1 else 1.0
     return BudgetCells(
@@ -183,7 +191,7 @@ def budget_cells(counts: ReplayCounts, k_sham: int, k_destroy: int) -> BudgetCel
     )
 
 
-def _locate(
+def locate_cells(
     counts: ReplayCounts,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The patterns, each question's cell among those of all patterns, and where each begins."""
@@ -201,7 +209,7 @@ def _locate(
     return replays, first[pattern] + cell, first
 
 
-def _covariance(
+def cell_covariance(
     deviation: NDArray[np.float64],
     tally: NDArray[np.int64],
     origin: NDArray[np.int64],

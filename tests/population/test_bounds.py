@@ -175,7 +175,7 @@ def test_sampling_bounds_solve_the_primal_program():
     bounds = sampling_bounds(3, 3, share, covariance, n, 1.5, 10, 10)
 
     smooth = (n * share + 0.5) / (n + 8)
-    values, vectors = np.linalg.eigh((covariance + 3 * 1.5 * multinomial(smooth, n)) / 4)
+    values, vectors = np.linalg.eigh((3 * covariance + 5 * 1.5 * multinomial(smooth, n)) / 8)
     kept = values > 1e-3 * values[-1]
     whitened = vectors[:, kept].T / np.sqrt(values[kept])[:, None]
     rows, aim = whitened @ cell_rows(3, 3, *ATOMS), whitened @ share

@@ -1,0 +1,110 @@
+"""LVBench: ``video_info.meta.jsonl``, one video a line, its questions in ``qa``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from carve_stats.errors import RecordError
+from carve_stats.logs.benchmarks.base import (
+    BenchmarkQuestion,
+    Placed,
+    Read,
+    label_at,
+    lettered_gold,
+    needed,
+    others,
+    text_in,
+)
+
+__all__ = ["NAME", "is_mine", "read"]
+
+NAME = "lvbench"
+
+_OPTION = re.compile(r"^[ \t]*\(([A-Z])\)[ \t]*", re.MULTILINE)
+_CLOCK = r"(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)"
+_INTERVAL = re.compile(rf"\s*{_CLOCK}\s*[-–—]\s*{_CLOCK}\s*")
+
+
+def is_mine(record: Mapping[str, Any]) -> bool:
+    """Whether a record is a video with its questions."""
+    return "key" in record and "qa" in record
+
+
+def read(records: Sequence[Placed]) -> Read:
+    """The questions of all videos.
+
+    Parameters
+    ----------
+    records : sequence of Placed
+        One a video: `key`, the video's id, and `qa`, a list of questions with `uid`, `question`,
+        which ends in the options as lines ``(A) …``, `answer`, a letter, `question_type`, a
+        list, and `time_reference`, two clock times such as ``00:15-01:19``.
+
+    Returns
+    -------
+    Read
+        Ids are the `uid`. What cannot be read of options and times is left empty, with a note.
+    """
+    questions, bare, untimed = [], [], []
+    for placed in records:
+        video = text_in(placed, "key")
+        listed = needed(placed, "qa")
+        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+            raise RecordError(f"{placed.place}: qa must be a list of questions")
+        for number, record in enumerate(listed, 1):
+            one = Placed(f"{placed.place} question {number}", record)
+            uid = text_in(one, "uid")
+            text, options = _split(text_in(one, "question"))
+            interval = None
+            if record.get("time_reference"):
+                interval = _interval(text_in(one, "time_reference"))
+                untimed += [uid] if interval is None else []
+            bare += [] if options else [uid]
+            question = BenchmarkQuestion(
+                question_id=uid,
+                video_id=video,
+                text=text,
+                options=options,
+                answer=lettered_gold(one, "answer", options),
+                interval=interval,
+                attributes=others(placed.record, "key", "qa")
+                | others(record, "uid", "question", "answer"),
+            )
+            questions.append((one.place, question))
+    notes = [
+        f"{len(uids)} questions, the first {uids[0]!r}, have {what}"
+        for uids, what in (
+            (bare, "no options as lines (A), (B), …: free text cannot be read for them"),
+            (untimed, "a time_reference that is not an interval of clock times"),
+        )
+        if uids
+    ]
+    return Read(questions, notes)
+
+
+def _split(text: str) -> tuple[str, dict[str, str]]:
+    """A question and the options inline in it; none unless their labels are A, B, … in order."""
+    marks = list(_OPTION.finditer(text))
+    if len(marks) < 2 or any(mark[1] != label_at(i) for i, mark in enumerate(marks)):
+        return text.strip(), {}
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    options = {
+        mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)
+    }
+    return text[: marks[0].start()].strip(), options
+
+
+def _interval(text: str) -> tuple[float, float] | None:
+    """The seconds of two clock times, minutes:seconds or hours:minutes:seconds."""
+    match = _INTERVAL.fullmatch(text)
+    if match is None:
+        return None
+    times = []
+    for hours, minutes, seconds in (match.groups()[:3], match.groups()[3:]):
+        # Minutes alone may be 60 or more: "75:30" is an hour and a quarter into the video.
+        if float(seconds) >= 60 or (hours is not None and int(minutes) >= 60):
+            return None
+        times.append(3600.0 * int(hours or 0) + 60.0 * int(minutes) + float(seconds))
+    return (times[0], times[1]) if times[0] <= times[1] else None

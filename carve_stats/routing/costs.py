@@ -1,0 +1,76 @@
+"""What answering costs before and after deferring, as means a question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carve_stats.routing.joined import RoutingData
+
+__all__ = ["deferral_costs"]
+
+Floats = NDArray[np.float64]
+
+
+def deferral_costs(
+    propensities: Floats, data: RoutingData
+) -> tuple[dict[str, float | None], list[str]]:
+    """Calls, replays, tokens and tool calls a question.
+
+    Parameters
+    ----------
+    propensities : ndarray of float, shape (n,)
+        The probability that each question is deferred.
+    data : RoutingData
+        The n questions.
+
+    Returns
+    -------
+    costs : dict
+        ``fallback_calls`` and ``replays`` (of SHAM and DESTROY, valid or not, as logged, whether
+        or not the rule looks at them), ``tokens_before``, ``tokens_after``, ``tools_before`` and
+        ``tools_after``: means a question. A deferred question has cost its original answer too.
+        None where it is not known of every question that it is needed of.
+    notes : list of str
+        Of how many questions a cost is missing.
+    """
+    n, counts = len(data), data.counts
+    replays = [
+        getattr(counts, f"{arm}_{what}")
+        for arm in ("sham", "destroy")
+        for what in ("replays", "invalid")
+    ]
+    costs: dict[str, float | None] = {
+        "fallback_calls": float(propensities.sum()) / n if n else None,
+        "replays": sum(int(column.sum()) for column in replays) / n if n else None,
+    }
+    notes: list[str] = []
+    for what in ("tokens", "tools"):
+        original: Floats | None = getattr(data, f"original_{what}")
+        fallback: Floats | None = getattr(data, f"fallback_{what}")
+        needed = propensities > 0
+        before = _mean(original, np.ones(n, bool), np.ones(n))
+        more = _mean(fallback, needed, propensities)
+        costs[f"{what}_before"] = before
+        costs[f"{what}_after"] = None if before is None or more is None else before + more
+        for whose, column, mask in (("original", original, None), ("fallback", fallback, needed)):
+            missing = np.isnan(column) if column is not None else np.zeros(n, bool)
+            missing = missing if mask is None else missing & mask
+            if missing.any():
+                notes.append(f"{whose} {what} are not known of {_questions(int(missing.sum()))}")
+    return costs, notes
+
+
+def _mean(column: Floats | None, needed: NDArray[Any], weights: Floats) -> float | None:
+    """Σ weight × cost/n over the questions needed; None where a cost is not known."""
+    if not weights.size or not needed.any():
+        return 0.0 if weights.size else None
+    if column is None or np.isnan(column[needed]).any():
+        return None
+    return float((weights[needed] * column[needed]).sum()) / weights.size
+
+
+def _questions(n: int) -> str:
+    return f"{n} question" if n == 1 else f"{n} questions"

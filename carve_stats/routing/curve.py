@@ -1,0 +1,529 @@
+"""What a rule gains as a function of k: exactly up to the replays made, with bands beyond."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carve_stats import _display
+from carve_stats.clusters import (
+    Estimate,
+    IntervalMethod,
+    explain,
+    interval_method,
+    t_interval,
+)
+from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts
+from carve_stats.errors import InputError, check_name
+from carve_stats.inference.prediction import TOO_FAR, Range
+from carve_stats.law._arguments import one_whole_number
+from carve_stats.law.score_rule import ScoreRule, as_rule
+from carve_stats.outcomes import Outcomes
+from carve_stats.population.fit_result import FIT_METHODS
+from carve_stats.population.patterns import fullest_budget, reaches
+from carve_stats.routing.groups import LARGEST_TARGET, ValueGroups, fit_groups
+from carve_stats.routing.joined import RoutingData, join
+from carve_stats.routing.subsampled import SubsampledCells, lattice_tables
+from carve_stats.routing.transitions import ScoreTransitions, score_transitions
+from carve_stats.routing.value import deferral_value, in_hundredths
+
+__all__ = ["CurvePoint", "Retuned", "RoutingCurve", "routing_curve"]
+
+Floats = NDArray[np.float64]
+
+_FAR = 2  # times the replays made
+
+EXACT = (
+    "up to k = {k}, every question counts by all subsamples of its replays: nothing is modelled;"
+    " intervals are for the choice of videos"
+)
+BANDS = (
+    "beyond k = {k}: the gain of fitted populations of repaired, harmed and other questions; what"
+    " is identified is left open by so few replays however many questions there are, and the"
+    " interval adds sampling. Bands are those of the 'em' fit"
+)
+RETUNED = (
+    "re-tuned: the threshold with the largest gain at this k; its gain is that of thresholds chosen"
+    " without the video they are applied to, where k replays were made, and else the fits' own,"
+    " which flatters"
+)
+ONE_THRESHOLD = "re-tuned: a rule with '=' has no other thresholds to try"
+NOT_CROSSED = (
+    "re-tuned: no honest gain, since thresholds cannot be chosen without a question's own video"
+    " where there are not two videos"
+)
+FEWER = "{questions} with a score and fewer valid replays than k = {k} left out, at every k alike"
+
+
+class Retuned(NamedTuple):
+    """The best threshold at one k.
+
+    Parameters
+    ----------
+    rule : ScoreRule or None
+        None where the best is to defer no question.
+    selected : float
+        Questions deferred, expected.
+    gain_points : Estimate
+        Of thresholds chosen without the video that they are applied to; beyond the replays made,
+        the fitted populations' gain of `rule`, with its interval.
+    best_points : float
+        The gain of `rule` in the questions that it was chosen on.
+    """
+
+    rule: ScoreRule | None
+    selected: float
+    gain_points: Estimate
+    best_points: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """A rule at one k.
+
+    Parameters
+    ----------
+    k : int
+        Replays in each arm.
+    predicted : bool
+        Whether that is more than was made.
+    selected, repairs, harms, net : float or None
+        Expected questions; None where a prediction is withheld.
+    yield_per_100, gain_points : Estimate
+        As in `evaluate_rule`; predicted ones without a standard error, and the yield without an
+        interval.
+    identified : Range
+        Of the gain: what the replays leave open; the gain itself where they were made.
+    random_points : float
+        The gain of deferring as many questions at random; NaN where that number is withheld.
+    retuned : Retuned or None
+        None where there are no thresholds to try, and where a prediction is withheld.
+    """
+
+    k: int
+    predicted: bool
+    selected: float | None
+    repairs: float | None
+    harms: float | None
+    net: float | None
+    yield_per_100: Estimate
+    gain_points: Estimate
+    identified: Range
+    random_points: float
+    retuned: Retuned | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; undefined figures are None."""
+        retuned = None
+        if self.retuned is not None:
+            retuned = {
+                "rule": "never" if self.retuned.rule is None else str(self.retuned.rule),
+                "selected": self.retuned.selected,
+                "gain_points": self.retuned.gain_points.to_dict(),
+                "best_points": self.retuned.best_points,
+            }
+        return {
+            "k": self.k,
+            "predicted": self.predicted,
+            **{n: getattr(self, n) for n in ("selected", "repairs", "harms", "net")},
+            "yield_per_100": self.yield_per_100.to_dict(),
+            "gain_points": self.gain_points.to_dict(),
+            "identified": self.identified._asdict(),
+            "random_points": _display.plain(self.random_points),
+            "retuned": retuned,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RoutingCurve:
+    """The gain of a rule as a function of k, from `routing_curve`.
+
+    Parameters
+    ----------
+    rule : ScoreRule
+        The rule.
+    fallback : str
+        Who answers the questions deferred.
+    made_k : int
+        Replays in each arm that every question with a score has.
+    points : tuple of CurvePoint
+        In ascending order of k.
+    always_points : float
+        The gain of deferring every question, in points.
+    transitions : ScoreTransitions or None
+        Where scores go between the smallest and the largest k; None for a single k, and where
+        the prediction is withheld.
+    model : str or None
+        What predicted points come from; None where nothing was predicted.
+    questions : dict
+        ``read``, ``used``, ``left_out`` (reason: count), ``scored``.
+    interval : IntervalMethod
+        How intervals were made.
+    notes : tuple of str
+        What a reader has to know.
+    """
+
+    rule: ScoreRule
+    fallback: str
+    made_k: int
+    points: tuple[CurvePoint, ...]
+    always_points: float
+    transitions: ScoreTransitions | None
+    model: str | None
+    questions: dict[str, Any]
+    interval: IntervalMethod
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; ``curve`` has an entry for each k."""
+        return {
+            "rule": str(self.rule),
+            "fallback": self.fallback,
+            "made_k": self.made_k,
+            "questions": dict(self.questions),
+            "curve": [point.to_dict() for point in self.points],
+            "always_points": self.always_points,
+            "transitions": None if self.transitions is None else self.transitions.to_dict(),
+            "model": self.model,
+            "interval": self.interval.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def _table(self) -> tuple[str, list[str], list[list[object]]]:
+        level = f"{100 * self.interval.level:g} % interval"
+        headers = ["k", "", "deferred", "yield per 100", "gain, points", level, "identified"]
+        headers += ["random", "re-tuned to", "its gain"]
+        rows = [_row(point) for point in self.points]
+        caption = (
+            f"Gain of deferring to {self.fallback} where {self.rule}, by k:"
+            f" {self.questions['used']} questions, {self.questions['scored']} with a score; always"
+            f" deferring gains {_display.number(self.always_points, 2, signed=True)} points"
+        )
+        return caption, headers, rows
+
+    def __str__(self) -> str:
+        text = _display.text_block(*self._table(), self.notes)
+        return text if self.transitions is None else f"{text}\n\n{self.transitions}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        html = _display.html_block(*self._table(), self.notes)
+        return html if self.transitions is None else html + self.transitions._repr_html_()
+
+
+def routing_curve(
+    counts: ReplayCounts,
+    outcomes: Outcomes,
+    rule: ScoreRule | str = "score <= 0",
+    *,
+    k: Iterable[int] | None = None,
+    fallback: str | None = None,
+    model: str | None = None,
+    level: float = 0.95,
+    allow_mismatch: bool = False,
+) -> RoutingCurve:
+    """The gain of a rule at one k after another.
+
+    Parameters
+    ----------
+    counts : ReplayCounts
+        Flips and replays of each question.
+    outcomes : Outcomes
+        What the original answer and the fallback made of them.
+    rule : ScoreRule or str
+        A comparison of the score with a rational; the same at every k.
+    k : iterable of int, optional
+        Replays in each arm. Not given: all up to those made, and twice as many.
+    fallback : str, optional
+        Which alternative answers the questions deferred; needed where there are several.
+    model : str, optional
+        How the populations behind predictions are fitted: ``em``, ``npmle`` or ``copula``. Beyond
+        twice the replays made there is a point only if it is named.
+    level : float
+        Confidence level.
+    allow_mismatch : bool
+        As in `evaluate_rule`.
+
+    Returns
+    -------
+    RoutingCurve
+        A point for each k, and where the scores go between the smallest and the largest.
+
+    Raises
+    ------
+    InputError
+        No question with a score, a k that is no whole number of at least 1 or is beyond 64 and
+        was not made, an unknown model, or what `evaluate_rule` refuses.
+
+    Notes
+    -----
+    *Up to the replays made* a question is deferred with the probability that a random choice of
+    its replays says so; gain and yield are those of `deferral_value` at these propensities. All k
+    are of the same questions: those without a score, which keep the original answer, and those
+    that reach the k at which most replays count.
+
+    *Beyond*, questions that a deferral repairs, those that it harms and the others are populations
+    of their own. The gain 100 (Σ_repaired − Σ_harmed) P(rule)/n is partly identified: its
+    range is `contrast_bounds`.
+
+    *Why more replays can weaken a fixed rule.* The questions that it selects tend to those with
+    p_destroy below the threshold, to half of those at it, and with ties to all of those at p = 0
+    or 1 in both arms. What a fallback is worth on questions that respond a little (small positive
+    p_destroy − p_sham) the rule gets from wrong signs and ties, which become rarer.
+
+    References
+    ----------
+    Hoeffding, *A class of statistics with asymptotically normal distribution*, Annals of
+    Mathematical Statistics 19 (1948) 293–325.
+
+    Examples
+    --------
+    >>> counts = ReplayCounts(list("abcd"), [0, 1, 2, 0], [2] * 4, [2, 1, 1, 0], [2] * 4,
+    ...     cluster=list("vvww"))
+    >>> outcomes = Outcomes(list("abcd"), [1, 0, 0, 1], {"strong": [0, 1, 1, 1]})
+    >>> curve = routing_curve(counts, outcomes, k=[1, 2])
+    >>> [(point.k, point.selected, point.gain_points.estimate) for point in curve.points]
+    [(1, 2.75, 43.75), (2, 3.0, 50.0)]
+    """
+    threshold = as_rule(rule)
+    if model is not None:
+        check_name("model", model, FIT_METHODS)
+    data = join(counts, outcomes, fallback=fallback, allow_mismatch=allow_mismatch)
+    data, made, smaller = _at_one_budget(data)
+    method = interval_method("t", level, data.codes)
+    wanted = _budgets(k, made)
+    exact = _Exact(data, threshold, method)
+    groups = None
+    named = "em" if model is None else model
+    if wanted[-1] > made:
+        groups = fit_groups(data, (made, made), named)
+    points = [
+        exact.point(one)
+        if one <= made or groups is None
+        else _predicted(one, threshold, data, groups, level, one > _FAR * made and model is None)
+        for one in wanted
+    ]
+    transitions = None
+    if len(wanted) > 1 and points[-1].selected is not None:
+        beyond = groups if wanted[-1] > made else None
+        transitions = score_transitions(threshold, wanted[0], wanted[-1], data=data, groups=beyond)
+    read = dict(data.questions)
+    if smaller:
+        reason = f"with a score and fewer valid replays than k = {made} in an arm"
+        read["left_out"] = {**read["left_out"], reason: smaller}
+        read["used"] -= smaller
+    return RoutingCurve(
+        rule=threshold,
+        fallback=data.fallback_name,
+        made_k=made,
+        points=tuple(points),
+        always_points=100.0 * float(data.value.mean()),
+        transitions=transitions,
+        model=None if groups is None else named,
+        questions={**read, "scored": int(data.counts.scored.sum())},
+        interval=method,
+        notes=_notes(data, made, points, smaller, wanted, model),
+    )
+
+
+class _Exact:
+    """The points at budgets that were made."""
+
+    def __init__(self, data: RoutingData, rule: ScoreRule, method: IntervalMethod) -> None:
+        self.data, self.rule, self.method = data, rule, method
+        self.cells = SubsampledCells(data.counts)
+
+    def point(self, k: int) -> CurvePoint:
+        data = self.data
+        propensities = self.cells.of_questions(self.cells.means([self.rule.table(k, k)], k)[0])
+        value = deferral_value(propensities, data, method=self.method)
+        gain = value.gain_points
+        return CurvePoint(
+            k=k,
+            predicted=False,
+            selected=value.selected,
+            repairs=value.repairs,
+            harms=value.harms,
+            net=value.net,
+            yield_per_100=value.yield_per_100,
+            gain_points=gain,
+            identified=Range(gain.estimate, gain.estimate),
+            random_points=100.0 * value.selected / len(data) * float(data.value.mean()),
+            retuned=self.retuned(k),
+        )
+
+    def retuned(self, k: int) -> Retuned | None:
+        if self.rule.comparison == "=":
+            return None
+        data = self.data
+        rules, tables = zip(
+            *lattice_tables(k, largest_first=self.rule.comparison[0] == ">"), strict=True
+        )
+        means = self.cells.means(tables, k)
+        net = means @ self.cells.tally(data.value)
+        best = _first_largest(net)
+        calls = means @ self.cells.tally(np.ones(len(data), np.int64))
+        return Retuned(
+            rule=None if best < 0 else rules[best],
+            selected=0.0 if best < 0 else float(calls[best]),
+            gain_points=self._crossed(means, net),
+            best_points=0.0 if best < 0 else 100.0 * float(net[best]) / len(data),
+        )
+
+    def _crossed(self, means: Floats, net: Floats) -> Estimate:
+        """The gain of thresholds that were chosen without the cluster they are applied to."""
+        data, codes = self.data, self.data.codes
+        if codes is None or self.method.df is None:
+            return Estimate(math.nan, note=NOT_CROSSED)
+        own = self.cells.tally_by_cluster(data.value, codes, means)
+        chosen = np.array([_first_largest(row) for row in net - own])
+        gains = np.where(chosen < 0, 0.0, own[np.arange(len(own)), chosen])
+        gain = float(gains.sum()) / len(data)
+        # The influence of a cluster is its sum; spread evenly it is one value a question.
+        sizes = np.bincount(codes, minlength=len(own))
+        influence = gains[codes] / sizes[codes] - gain
+        return in_hundredths(t_interval(gain, influence, codes, level=self.method.level))
+
+
+def _predicted(
+    k: int, rule: ScoreRule, data: RoutingData, groups: ValueGroups, level: float, withheld: bool
+) -> CurvePoint:
+    """The point of a budget beyond those that were made."""
+    bands = groups.bands(rule, k, level)
+    if withheld:
+        nothing = Estimate(math.nan, low=bands.interval.low, high=bands.interval.high)
+        return CurvePoint(
+            k=k,
+            predicted=True,
+            selected=None,
+            repairs=None,
+            harms=None,
+            net=None,
+            yield_per_100=Estimate(math.nan),
+            gain_points=nothing,
+            identified=bands.identified,
+            random_points=math.nan,
+            retuned=None,
+        )
+    repairs, harms, neither = groups.expected(rule.table(k, k).astype(float)).tolist()
+    selected, net = repairs + harms + neither, repairs - harms
+    return CurvePoint(
+        k=k,
+        predicted=True,
+        selected=selected,
+        repairs=repairs,
+        harms=harms,
+        net=net,
+        yield_per_100=Estimate(100.0 * net / selected if selected else math.nan),
+        gain_points=_banded(100.0 * net / len(data), bands.interval),
+        identified=bands.identified,
+        random_points=100.0 * selected / len(data) * float(data.value.mean()),
+        retuned=_retuned_prediction(k, rule, data, groups, level),
+    )
+
+
+def _retuned_prediction(
+    k: int, rule: ScoreRule, data: RoutingData, groups: ValueGroups, level: float
+) -> Retuned | None:
+    if rule.comparison == "=":
+        return None
+    candidates = lattice_tables(k, largest_first=rule.comparison[0] == ">")
+    expected = np.array([groups.expected(table.astype(float)) for _, table in candidates])
+    net = expected[:, 0] - expected[:, 1]
+    best = _first_largest(net)
+    if best < 0:
+        return Retuned(None, 0.0, Estimate(0.0), 0.0)
+    gain = 100.0 * float(net[best]) / len(data)
+    interval = groups.bands(candidates[best][0], k, level).interval
+    return Retuned(candidates[best][0], float(expected[best].sum()), _banded(gain, interval), gain)
+
+
+def _banded(gain: float, interval: Range) -> Estimate:
+    return Estimate(gain, low=interval.low, high=interval.high)
+
+
+def _first_largest(net: Floats) -> int:
+    """The first threshold with the largest net; −1 where none is above that of deferring none."""
+    rounded = np.round(net, 9)  # equal nets are equal but for rounding
+    best = int(rounded.argmax())
+    return best if rounded[best] > 0.0 else -1
+
+
+def _at_one_budget(data: RoutingData) -> tuple[RoutingData, int, int]:
+    """The questions that every k of the curve is about, their k, and how many others there are."""
+    scored = data.counts.scored
+    if not scored.any():
+        raise InputError(
+            "no question with both outcomes has a valid replay in both arms: there is no score"
+        )
+    made, _ = fullest_budget(data.counts.select(scored), equal=True)
+    kept = ~scored | reaches(data.counts, (made, made))
+    return data.select(kept), made, int((~kept).sum())
+
+
+def _budgets(k: Iterable[int] | None, made: int) -> list[int]:
+    if k is None:
+        return [*range(1, made + 1), min(_FAR * made, max(made, LARGEST_TARGET))]
+    try:
+        wanted = sorted({one_whole_number("k", one) for one in k})
+    except TypeError:
+        raise InputError(f"k={k!r} must be several whole numbers, such as range(1, 11)") from None
+    if not wanted:
+        raise InputError("k is empty: give at least one number of replays")
+    if wanted[-1] > max(made, LARGEST_TARGET):
+        raise InputError(
+            f"k={wanted[-1]} must be at most {LARGEST_TARGET} to be predicted from {made}"
+        )
+    return wanted
+
+
+def _notes(
+    data: RoutingData,
+    made: int,
+    points: list[CurvePoint],
+    smaller: int,
+    wanted: list[int],
+    model: str | None,
+) -> tuple[str, ...]:
+    notes = list(data.notes)
+    if wanted[0] <= made:
+        notes.append(EXACT.format(k=made))
+    if wanted[-1] > made:
+        notes.append(BANDS.format(k=made))
+        if model is None and wanted[-1] > _FAR * made:
+            notes.append(TOO_FAR.format(k=wanted[-1]))
+    if any(point.retuned is not None for point in points):
+        notes.append(RETUNED)
+    else:
+        notes.append(ONE_THRESHOLD)
+    if smaller:
+        questions = "1 question" if smaller == 1 else f"{smaller} questions"
+        notes.append(FEWER.format(questions=questions, k=made))
+    if data.codes is None:
+        notes.append(UNKNOWN_CLUSTERS)
+    notes += explain([(f"k = {p.k}", p.gain_points.note) for p in points if not p.predicted])
+    return tuple(dict.fromkeys(notes))
+
+
+def _row(point: CurvePoint) -> list[object]:
+    gain, retuned = point.gain_points, point.retuned
+    row: list[object] = [
+        point.k,
+        "predicted" if point.predicted else "",
+        _display.number(point.selected, 1),
+        _display.number(point.yield_per_100.estimate, 2, signed=True),
+        _display.number(gain.estimate, 2, signed=True),
+        _display.interval(gain.low, gain.high, 2, signed=True),
+        _display.interval(*point.identified, 2, signed=True) if point.predicted else "",
+        _display.number(point.random_points, 2, signed=True),
+    ]
+    if retuned is None:
+        return [*row, "", ""]
+    rule = "never" if retuned.rule is None else str(retuned.rule)
+    return [*row, rule, _display.number(retuned.gain_points.estimate, 2, signed=True)]

@@ -1,0 +1,1 @@
+"""Routing rules, one file a rule; a rule returns propensities and never sees outcomes."""

@@ -1,0 +1,24 @@
+"""``always``: defer every question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carve_stats.routing.rules.base import RuleInput
+
+__all__ = ["Always"]
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """Defer every question, with or without a score."""
+
+    def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
+        """All 1; shape (n,)."""
+        return np.ones(len(questions.counts))
+
+    def __str__(self) -> str:
+        return "always"

@@ -1,0 +1,39 @@
+"""Comparisons of floating-point figures with a number, by name."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carve_stats.errors import InputError
+from carve_stats.law._arguments import Rational, as_fraction
+from carve_stats.law.score_rule import COMPARISONS
+
+__all__ = ["as_threshold", "compare", "shown_threshold"]
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = dict(
+    zip(COMPARISONS, (operator.lt, operator.le, operator.eq, operator.ge, operator.gt), strict=True)
+)
+
+
+def compare(values: NDArray[np.float64], comparison: str, threshold: float) -> NDArray[np.bool_]:
+    """Which values stand in this relation to the threshold; NaN in none; shape (n,)."""
+    return np.asarray(_OPERATORS[comparison](values, threshold))
+
+
+def as_threshold(value: Rational) -> float:
+    """The number that a text or a number says, as float; InputError for anything else."""
+    try:
+        return float(as_fraction("threshold", value))
+    except OverflowError:
+        raise InputError(f"threshold={value!r} is too large") from None
+
+
+def shown_threshold(threshold: float) -> str:
+    """The shortest text that says this number: ``0`` and ``0.5``."""
+    short = f"{threshold:g}"
+    return short if float(short) == threshold else repr(threshold)

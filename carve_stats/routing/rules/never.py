@@ -1,0 +1,24 @@
+"""``never``: defer no question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carve_stats.routing.rules.base import RuleInput
+
+__all__ = ["Never"]
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Keep every original answer."""
+
+    def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
+        """All 0; shape (n,)."""
+        return np.zeros(len(questions.counts))
+
+    def __str__(self) -> str:
+        return "never"

@@ -1,0 +1,45 @@
+"""``random 538``: defer so many questions, whichever they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carve_stats.errors import InputError
+from carve_stats.law._arguments import one_whole_number
+from carve_stats.routing.rules.base import RuleInput
+
+__all__ = ["RandomDeferral"]
+
+
+@dataclass(frozen=True, slots=True)
+class RandomDeferral:
+    """Defer m of all questions, with equal chances and whether or not they have a score.
+
+    Parameters
+    ----------
+    m : int
+        How many.
+
+    Notes
+    -----
+    Each of n questions has propensity m/n: the figures are the means of the random choice, and
+    nothing is drawn.
+    """
+
+    m: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", one_whole_number("m", self.m, least=0))
+
+    def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
+        """All m/n; shape (n,)."""
+        n = len(questions.counts)
+        if self.m > n:
+            raise InputError(f"rule {str(self)!r}: there are only {n} questions to choose from")
+        return np.full(n, self.m / max(n, 1))
+
+    def __str__(self) -> str:
+        return f"random {self.m}"

@@ -1,0 +1,43 @@
+"""``score <= 0``: defer where the score stands in one relation to a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carve_stats.law.score_rule import ScoreRule
+from carve_stats.routing.rules.base import RuleInput
+
+__all__ = ["ScoreComparison"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreComparison:
+    """Defer the questions that a `ScoreRule` selects, and none without a score.
+
+    Parameters
+    ----------
+    rule : ScoreRule
+        The comparison, which is decided on integers.
+
+    Examples
+    --------
+    >>> from carve_stats.counts import ReplayCounts
+    >>> counts = ReplayCounts(["a", "b", "c"], [0, 2, 1], [3, 3, 3], [3, 1, 0], [3, 3, 0])
+    >>> rule = ScoreComparison(ScoreRule.parse("score <= 0"))
+    >>> rule.propensities(RuleInput(counts, {}))
+    array([0., 1., 0.])
+    """
+
+    rule: ScoreRule
+
+    def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
+        """1 where the score is selected, 0 elsewhere; shape (n,)."""
+        counts = questions.counts
+        denominator = counts.sham_replays * counts.destroy_replays
+        return self.rule.selects(counts.score_numerator, denominator).astype(float)
+
+    def __str__(self) -> str:
+        return str(self.rule)
