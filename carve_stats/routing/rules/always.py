@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from carve_stats.routing.rules.base import RuleInput
 
-__all__ = ["Always"]
+__all__ = ["TEXT", "Always", "parse"]
+
+TEXT = "always"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +24,8 @@ class Always:
 
     def __str__(self) -> str:
         return "always"
+
+
+def parse(text: str) -> Always | None:
+    """The rule, if the text says it."""
+    return Always() if text == TEXT else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,10 @@ from carve_stats.errors import InputError
 from carve_stats.law._arguments import Rational, as_fraction
 from carve_stats.law.score_rule import COMPARISONS
 
-__all__ = ["as_threshold", "compare", "shown_threshold"]
+__all__ = ["as_threshold", "compare", "parse_comparison", "shown_threshold"]
+
+_SPELLINGS = {"==": "=", "≤": "<=", "≥": ">="}
+_COMPARISON = re.compile(r"([^\s<>=≤≥][^<>=≤≥]*?)\s*(<=|>=|==|<|>|=|≤|≥)\s*(\S+)")
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = dict(
     zip(COMPARISONS, (operator.lt, operator.le, operator.eq, operator.ge, operator.gt), strict=True)
@@ -31,6 +35,18 @@ def as_threshold(value: Rational) -> float:
         return float(as_fraction("threshold", value))
     except OverflowError:
         raise InputError(f"threshold={value!r} is too large") from None
+
+
+def parse_comparison(text: str) -> tuple[str, str, float] | None:
+    """Name, comparison and threshold of a text such as ``confidence < 0.5``; else None.
+
+    InputError where the threshold is no number.
+    """
+    found = _COMPARISON.fullmatch(text)
+    if found is None:
+        return None
+    name, sign, number = found.groups()
+    return name, _SPELLINGS.get(sign, sign), as_threshold(number)
 
 
 def shown_threshold(threshold: float) -> str:

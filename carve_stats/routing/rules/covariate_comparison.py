@@ -10,10 +10,20 @@ from numpy.typing import NDArray
 from carve_stats.errors import check_name
 from carve_stats.law.score_rule import COMPARISONS
 from carve_stats.routing.rules.base import RuleInput
-from carve_stats.routing.rules.comparing import as_threshold, compare, shown_threshold
+from carve_stats.routing.rules.comparing import (
+    as_threshold,
+    compare,
+    parse_comparison,
+    shown_threshold,
+)
 from carve_stats.routing.rules.covariates import missing_note, numeric_covariate
 
-__all__ = ["CovariateComparison"]
+__all__ = ["ANY_NAME", "TEXT", "CovariateComparison", "parse"]
+
+TEXT = "<covariate> < 0.5"
+
+ANY_NAME = True
+"""Tried after the rules whose names are their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +67,9 @@ class CovariateComparison:
 
     def __str__(self) -> str:
         return f"{self.name} {self.comparison} {shown_threshold(self.threshold)}"
+
+
+def parse(text: str) -> CovariateComparison | None:
+    """The rule, if the text says it."""
+    found = parse_comparison(text)
+    return None if found is None else CovariateComparison(*found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,14 @@ from carve_stats.routing.rules.base import RuleInput
 from carve_stats.routing.rules.covariates import missing_note, numeric_covariate
 from carve_stats.routing.rules.ranking import NO_RANK, lowest_propensities
 
-__all__ = ["LowestCovariate"]
+__all__ = ["ANY_NAME", "TEXT", "LowestCovariate", "parse"]
+
+TEXT = "lowest 538 <covariate>"
+
+ANY_NAME = True
+"""Tried after the rules whose names are their own."""
+
+_LOWEST = re.compile(r"lowest\s+(\d{1,18})\s+(\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +71,9 @@ class LowestCovariate:
 
     def __str__(self) -> str:
         return f"lowest {self.m} {self.name}"
+
+
+def parse(text: str) -> LowestCovariate | None:
+    """The rule, if the text says it."""
+    found = _LOWEST.fullmatch(text)
+    return None if found is None else LowestCovariate(int(found[1]), found[2])

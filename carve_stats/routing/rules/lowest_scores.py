@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,11 @@ from carve_stats.law._arguments import one_whole_number
 from carve_stats.routing.rules.base import RuleInput
 from carve_stats.routing.rules.ranking import lowest_propensities, score_ranks
 
-__all__ = ["LowestScores"]
+__all__ = ["TEXT", "LowestScores", "parse"]
+
+TEXT = "lowest 538"
+
+_LOWEST = re.compile(r"lowest\s+(\d{1,18})(?:\s+score)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +60,9 @@ class LowestScores:
 
     def __str__(self) -> str:
         return f"lowest {self.m}"
+
+
+def parse(text: str) -> LowestScores | None:
+    """The rule, if the text says it."""
+    found = _LOWEST.fullmatch(text)
+    return None if found is None else LowestScores(int(found[1]))

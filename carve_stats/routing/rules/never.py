@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from carve_stats.routing.rules.base import RuleInput
 
-__all__ = ["Never"]
+__all__ = ["TEXT", "Never", "parse"]
+
+TEXT = "never"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +24,8 @@ class Never:
 
     def __str__(self) -> str:
         return "never"
+
+
+def parse(text: str) -> Never | None:
+    """The rule, if the text says it."""
+    return Never() if text == TEXT else None

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import re
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
 
+import carve_stats.routing.rules as folder
 from carve_stats.errors import InputError
 from carve_stats.law.score_rule import ScoreRule
-from carve_stats.routing.rules.always import Always
 from carve_stats.routing.rules.base import Rule, check_rule
-from carve_stats.routing.rules.comparing import as_threshold
-from carve_stats.routing.rules.covariate_comparison import CovariateComparison
-from carve_stats.routing.rules.lowest_covariate import LowestCovariate
-from carve_stats.routing.rules.lowest_scores import LowestScores
-from carve_stats.routing.rules.never import Never
-from carve_stats.routing.rules.posterior import POSTERIOR_FIGURES, PosteriorRule
-from carve_stats.routing.rules.random_deferral import RandomDeferral
 from carve_stats.routing.rules.score_comparison import ScoreComparison
 
 __all__ = ["as_routing_rule"]
-
-_KNOWN = (
-    "'score <= 0', 'lowest 538', 'posterior mean <= 0', 'posterior probability >= 0.5',"
-    " '<covariate> < 0.5', 'lowest 538 <covariate>', 'random 538', 'always' and 'never'"
-)
-_SPELLINGS = {"==": "=", "≤": "<=", "≥": ">="}
-_LOWEST = re.compile(r"lowest\s+(\d{1,18})(?:\s+(\S.*))?")
-_RANDOM = re.compile(r"random\s+(\d{1,18})")
-_COMPARISON = re.compile(r"([^\s<>=≤≥][^<>=≤≥]*?)\s*(<=|>=|==|<|>|=|≤|≥)\s*(\S+)")
-_SCORE = re.compile(r"score|delta|Δ̂?", re.IGNORECASE)
-_POSTERIOR = re.compile(r"posterior\s+(\S+)")
 
 
 def as_routing_rule(rule: Rule | ScoreRule | str) -> Rule:
@@ -52,6 +37,11 @@ def as_routing_rule(rule: Rule | ScoreRule | str) -> Rule:
     InputError
         Anything else; the message lists what exists.
 
+    Notes
+    -----
+    A module of this folder with a function `parse` and an example `TEXT` is a rule: there is no
+    list to keep.
+
     Examples
     --------
     >>> as_routing_rule("lowest 538")
@@ -66,23 +56,17 @@ def as_routing_rule(rule: Rule | ScoreRule | str) -> Rule:
     if not isinstance(rule, str):
         check_rule(rule)
         return rule
-    text = rule.strip()
-    if text == "always":
-        return Always()
-    if text == "never":
-        return Never()
-    if found := _RANDOM.fullmatch(text):
-        return RandomDeferral(int(found[1]))
-    if found := _LOWEST.fullmatch(text):
-        m, name = int(found[1]), found[2]
-        return LowestScores(m) if name in (None, "score") else LowestCovariate(m, name)
-    if found := _COMPARISON.fullmatch(text):
-        name, sign, number = found.groups()
-        if _SCORE.fullmatch(name):
-            return ScoreComparison(ScoreRule.parse(text))
-        comparison, threshold = _SPELLINGS.get(sign, sign), as_threshold(number)
-        posterior = _POSTERIOR.fullmatch(name)
-        if posterior and posterior[1] in POSTERIOR_FIGURES:
-            return PosteriorRule(posterior[1], comparison, threshold)
-        return CovariateComparison(name, comparison, threshold)
-    raise InputError(f"rule={rule!r} is unknown: the known ones are {_KNOWN}")
+    for module in _rules():
+        found: Rule | None = module.parse(rule.strip())
+        if found is not None:
+            return found
+    known = ", ".join(repr(module.TEXT) for module in _rules())
+    raise InputError(f"rule={rule!r} is unknown: the known ones are {known}")
+
+
+@cache
+def _rules() -> list[Any]:
+    """The modules with a rule, those that take any name last."""
+    modules = [import_module(f"{folder.__name__}.{m.name}") for m in iter_modules(folder.__path__)]
+    rules = [module for module in modules if hasattr(module, "parse")]
+    return sorted(rules, key=lambda module: hasattr(module, "ANY_NAME"))

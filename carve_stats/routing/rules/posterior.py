@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -14,9 +15,19 @@ from carve_stats.law.score_rule import COMPARISONS
 from carve_stats.population.fit import fit_population
 from carve_stats.population.mixing import Population
 from carve_stats.routing.rules.base import RuleInput
-from carve_stats.routing.rules.comparing import as_threshold, compare, shown_threshold
+from carve_stats.routing.rules.comparing import (
+    as_threshold,
+    compare,
+    parse_comparison,
+    shown_threshold,
+)
 
-__all__ = ["POSTERIOR_FIGURES", "PosteriorRule"]
+__all__ = ["POSTERIOR_FIGURES", "TEXT", "PosteriorRule", "parse"]
+
+TEXT = "posterior mean <= 0"
+
+_POSTERIOR = re.compile(r"posterior\s+(\S+)")
+
 
 POSTERIOR_FIGURES = MappingProxyType(
     {"mean": "mean_difference", "probability": "probability_not_above"}
@@ -90,3 +101,12 @@ class PosteriorRule:
 
     def __str__(self) -> str:
         return f"posterior {self.figure} {self.comparison} {shown_threshold(self.threshold)}"
+
+
+def parse(text: str) -> PosteriorRule | None:
+    """The rule, if the text says it."""
+    found = parse_comparison(text)
+    posterior = None if found is None else _POSTERIOR.fullmatch(found[0])
+    if found is None or posterior is None or posterior[1] not in POSTERIOR_FIGURES:
+        return None
+    return PosteriorRule(posterior[1], *found[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,11 @@ from carve_stats.errors import InputError
 from carve_stats.law._arguments import one_whole_number
 from carve_stats.routing.rules.base import RuleInput
 
-__all__ = ["RandomDeferral"]
+__all__ = ["TEXT", "RandomDeferral", "parse"]
+
+TEXT = "random 538"
+
+_RANDOM = re.compile(r"random\s+(\d{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +48,9 @@ class RandomDeferral:
 
     def __str__(self) -> str:
         return f"random {self.m}"
+
+
+def parse(text: str) -> RandomDeferral | None:
+    """The rule, if the text says it."""
+    found = _RANDOM.fullmatch(text)
+    return None if found is None else RandomDeferral(int(found[1]))

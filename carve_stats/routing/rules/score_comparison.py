@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,11 @@ from numpy.typing import NDArray
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.routing.rules.base import RuleInput
 
-__all__ = ["ScoreComparison"]
+__all__ = ["TEXT", "ScoreComparison", "parse"]
+
+TEXT = "score <= 0"
+
+_SCORE = re.compile(r"(?:score|delta|Δ̂?)\s*[<>=≤≥].*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +46,8 @@ class ScoreComparison:
 
     def __str__(self) -> str:
         return str(self.rule)
+
+
+def parse(text: str) -> ScoreComparison | None:
+    """The rule, if the text says it."""
+    return ScoreComparison(ScoreRule.parse(text)) if _SCORE.fullmatch(text) else None
