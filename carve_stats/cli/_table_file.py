@@ -66,7 +66,7 @@ def check_output(path: str) -> Path:
     return target
 
 
-def refuse_input(output: Path, inputs: Iterable[str]) -> None:
+def refuse_input(output: Path, inputs: Iterable[str], *, named: str | None = None) -> None:
     """Refuse to write over a file that will be read, or anywhere in a folder that will be.
 
     Parameters
@@ -75,12 +75,15 @@ def refuse_input(output: Path, inputs: Iterable[str]) -> None:
         As `check_output` gives it.
     inputs : iterable of str
         Paths and globs of what will be read; what is not there is let pass.
+    named : str, optional
+        What the user wrote; not given, the output as that of ``--output``.
 
     Raises
     ------
     InputError
         A new file in a folder of logs would be a log to the next command.
     """
+    named = named or f"--output {str(output)!r}"
     own = _identity(output)
     # A link stands in one folder and leads into another: either may be read.
     folders = (output.parent.resolve(), Path(os.path.realpath(output)).parent)
@@ -89,13 +92,10 @@ def refuse_input(output: Path, inputs: Iterable[str]) -> None:
         for path in [given] if os.path.exists(given) else glob.glob(given, recursive=True):
             for place in _places(path):
                 if place == own:
-                    raise InputError(
-                        f"--output {str(output)!r} is one of the logs: name another file"
-                    )
+                    raise InputError(f"{named} is one of the logs: name another file")
                 if place in around:
                     raise InputError(
-                        f"--output {str(output)!r} is inside {path!r}, that is read: name a file"
-                        " elsewhere"
+                        f"{named} is inside {path!r}, that is read: name a place elsewhere"
                     )
 
 

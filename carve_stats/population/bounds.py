@@ -138,7 +138,9 @@ def identified_extremes(
         certified_minimum(table[None], functions),
         -certified_minimum(-table[None], functions),
     )
-    return min(low, high), max(low, high)  # they may cross by rounding
+    # No expectation is outside the table's own range; by rounding the two may cross.
+    low, high = max(low, float(table.min())), min(high, float(table.max()))
+    return min(low, high), max(low, high)
 
 
 def sampling_bounds(

@@ -118,8 +118,8 @@ class RuleComparison:
     def _table(self) -> tuple[str, list[str], list[list[object]]]:
         clusters = "unknown" if self.clusters is None else str(self.clusters)
         caption = (
-            f"a: {self.rule_a}; b: {self.rule_b}; routing to {self.fallback}"
-            f" ({self.questions['used']} questions, {clusters} clusters; {self.interval})"
+            f"a: {self.rule_a}; b: {self.rule_b}\nRouting to {self.fallback}:"
+            f" {self.questions['used']} questions, {clusters} clusters ({self.interval})"
         )
         headers = ["", "a", "b", "a − b", "interval"]
         a, b = self.a, self.b

@@ -25,10 +25,9 @@ from carve_stats.law._arguments import one_whole_number
 from carve_stats.law.score_rule import ScoreRule, as_rule
 from carve_stats.outcomes import Outcomes
 from carve_stats.population.fit_result import FIT_METHODS
-from carve_stats.population.patterns import fullest_budget, reaches
 from carve_stats.routing.groups import LARGEST_TARGET, ValueGroups, fit_groups
 from carve_stats.routing.joined import RoutingData, join
-from carve_stats.routing.subsampled import SubsampledCells, lattice_tables
+from carve_stats.routing.subsampled import SubsampledCells, at_one_budget, lattice_tables
 from carve_stats.routing.transitions import ScoreTransitions, score_transitions
 from carve_stats.routing.value import deferral_value, in_hundredths
 
@@ -37,6 +36,8 @@ __all__ = ["CurvePoint", "Retuned", "RoutingCurve", "routing_curve"]
 Floats = NDArray[np.float64]
 
 _FAR = 2  # times the replays made
+_MOST_POINTS = 12  # of a curve whose k were not asked for
+_QUICKLY_PREDICTED = 5  # from more replays a prediction takes many seconds
 
 EXACT = (
     "up to k = {k}, every question counts by all subsamples of its replays: nothing is modelled;"
@@ -196,13 +197,13 @@ class RoutingCurve:
 
     def _table(self) -> tuple[str, list[str], list[list[object]]]:
         level = f"{100 * self.interval.level:g} % interval"
-        headers = ["k", "", "deferred", "yield per 100", "gain, points", level, "identified"]
-        headers += ["random", "re-tuned to", "its gain"]
+        headers = ["k", "deferred", "net per 100", "gain", level, "identified", "at random"]
+        headers += ["re-tuned", "its gain"]
         rows = [_row(point) for point in self.points]
         caption = (
-            f"Gain of deferring to {self.fallback} where {self.rule}, by k:"
-            f" {self.questions['used']} questions, {self.questions['scored']} with a score; always"
-            f" deferring gains {_display.number(self.always_points, 2, signed=True)} points"
+            f"Gain in points of deferring to {self.fallback} where {self.rule}, by k:"
+            f" {self.questions['used']} questions, {self.questions['scored']} scored\n(deferring"
+            f" always gains {_display.number(self.always_points, 2, signed=True)} at every k)"
         )
         return caption, headers, rows
 
@@ -239,7 +240,8 @@ def routing_curve(
     rule : ScoreRule or str
         A comparison of the score with a rational; the same at every k.
     k : iterable of int, optional
-        Replays in each arm. Not given: all up to those made, and twice as many.
+        Replays in each arm. Not given: up to those made, at most twelve, and twice as many where
+        they are predicted quickly, from up to 5.
     fallback : str, optional
         Which alternative answers the questions deferred; needed where there are several.
     model : str, optional
@@ -295,7 +297,7 @@ def routing_curve(
     if model is not None:
         check_name("model", model, FIT_METHODS)
     data = join(counts, outcomes, fallback=fallback, allow_mismatch=allow_mismatch)
-    data, made, smaller = _at_one_budget(data)
+    data, made, smaller = at_one_budget(data)
     method = interval_method("t", level, data.codes)
     wanted = _budgets(k, made)
     exact = _Exact(data, threshold, method)
@@ -328,7 +330,7 @@ def routing_curve(
         model=None if groups is None else named,
         questions={**read, "scored": int(data.counts.scored.sum())},
         interval=method,
-        notes=_notes(data, made, points, smaller, wanted, model),
+        notes=_notes(data, made, points, smaller, threshold, model),
     )
 
 
@@ -382,13 +384,17 @@ class _Exact:
         if codes is None or self.method.df is None:
             return Estimate(math.nan, note=NOT_CROSSED)
         own = self.cells.tally_by_cluster(data.value, codes, means)
-        chosen = np.array([_first_largest(row) for row in net - own])
-        gains = np.where(chosen < 0, 0.0, own[np.arange(len(own)), chosen])
+        # As `_first_largest` chooses, for every cluster that is left out.
+        others = np.round(net - own, 9)
+        chosen = others.argmax(axis=1)[:, None]
+        some = np.take_along_axis(others, chosen, 1) > 0.0
+        gains = np.where(some, np.take_along_axis(own, chosen, 1), 0.0)[:, 0]
         gain = float(gains.sum()) / len(data)
         # The influence of a cluster is its sum; spread evenly it is one value a question.
         sizes = np.bincount(codes, minlength=len(own))
         influence = gains[codes] / sizes[codes] - gain
-        return in_hundredths(t_interval(gain, influence, codes, level=self.method.level))
+        level = self.method.level
+        return in_hundredths(t_interval(gain, influence, codes, level=level, within=(-1.0, 1.0)))
 
 
 def _predicted(
@@ -455,21 +461,11 @@ def _first_largest(net: Floats) -> int:
     return best if rounded[best] > 0.0 else -1
 
 
-def _at_one_budget(data: RoutingData) -> tuple[RoutingData, int, int]:
-    """The questions that every k of the curve is about, their k, and how many others there are."""
-    scored = data.counts.scored
-    if not scored.any():
-        raise InputError(
-            "no question with both outcomes has a valid replay in both arms: there is no score"
-        )
-    made, _ = fullest_budget(data.counts.select(scored), equal=True)
-    kept = ~scored | reaches(data.counts, (made, made))
-    return data.select(kept), made, int((~kept).sum())
-
-
 def _budgets(k: Iterable[int] | None, made: int) -> list[int]:
     if k is None:
-        return [*range(1, made + 1), min(_FAR * made, max(made, LARGEST_TARGET))]
+        every = np.unique(np.geomspace(1, made, _MOST_POINTS).round().astype(int)).tolist()
+        known = range(1, made + 1) if made <= _MOST_POINTS else every
+        return [*known, *([_FAR * made] if made <= _QUICKLY_PREDICTED else [])]
     try:
         wanted = sorted({one_whole_number("k", one) for one in k})
     except TypeError:
@@ -488,34 +484,36 @@ def _notes(
     made: int,
     points: list[CurvePoint],
     smaller: int,
-    wanted: list[int],
+    rule: ScoreRule,
     model: str | None,
 ) -> tuple[str, ...]:
     notes = list(data.notes)
-    if wanted[0] <= made:
+    if not points[0].predicted:
         notes.append(EXACT.format(k=made))
-    if wanted[-1] > made:
+    if points[-1].predicted:
         notes.append(BANDS.format(k=made))
-        if model is None and wanted[-1] > _FAR * made:
-            notes.append(TOO_FAR.format(k=wanted[-1]))
-    if any(point.retuned is not None for point in points):
-        notes.append(RETUNED)
-    else:
+        if model is None and points[-1].k > _FAR * made:
+            notes.append(TOO_FAR.format(k=points[-1].k))
+    if rule.comparison == "=":
         notes.append(ONE_THRESHOLD)
+    elif any(point.retuned is not None for point in points):
+        notes.append(RETUNED)
     if smaller:
         questions = "1 question" if smaller == 1 else f"{smaller} questions"
         notes.append(FEWER.format(questions=questions, k=made))
     if data.codes is None:
         notes.append(UNKNOWN_CLUSTERS)
-    notes += explain([(f"k = {p.k}", p.gain_points.note) for p in points if not p.predicted])
+    exact = [point for point in points if not point.predicted]
+    notes += explain([(f"k = {point.k}", point.gain_points.note) for point in exact])
+    if any(point.retuned and point.retuned.gain_points.note == NOT_CROSSED for point in exact):
+        notes.append(NOT_CROSSED)
     return tuple(dict.fromkeys(notes))
 
 
 def _row(point: CurvePoint) -> list[object]:
     gain, retuned = point.gain_points, point.retuned
     row: list[object] = [
-        point.k,
-        "predicted" if point.predicted else "",
+        f"{point.k} predicted" if point.predicted else str(point.k),
         _display.number(point.selected, 1),
         _display.number(point.yield_per_100.estimate, 2, signed=True),
         _display.number(gain.estimate, 2, signed=True),
@@ -525,5 +523,5 @@ def _row(point: CurvePoint) -> list[object]:
     ]
     if retuned is None:
         return [*row, "", ""]
-    rule = "never" if retuned.rule is None else str(retuned.rule)
+    rule = "never" if retuned.rule is None else str(retuned.rule).removeprefix("score ")
     return [*row, rule, _display.number(retuned.gain_points.estimate, 2, signed=True)]

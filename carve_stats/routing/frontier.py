@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ __all__ = ["DeferralFrontier", "deferral_frontier"]
 Floats = NDArray[np.float64]
 
 _SHOWN = 12  # rows of the table
-_ROUNDING = 1e-12  # of a sum of squares, relative
+_ROUNDING = 1e-12  # of the terms of a sum of squares, relative
 
 POINTWISE = (
     "intervals are for one cut-off at a time, chosen beforehand: the best of many cut-offs is"
@@ -218,8 +218,8 @@ def deferral_frontier(
         repairs=repairs,
         harms=harms,
         gain_points=100 * gain,
-        low=100 * (gain - half_gain),
-        high=100 * (gain + half_gain),
+        low=100 * np.maximum(gain - half_gain, -1.0),
+        high=100 * np.minimum(gain + half_gain, 1.0),
         random_points=100 * random,
         advantage_points=100 * advantage,
         advantage_low=100 * (advantage - half_advantage),
@@ -246,7 +246,7 @@ def _ranked(data: RoutingData, by: str) -> tuple[NDArray[np.int64], Floats]:
         ranks[known] = np.unique(values[known], return_inverse=True)[1]
     distinct = np.empty(int(ranks.max(initial=NO_RANK)) + 1)
     ranked = ranks != NO_RANK
-    distinct[ranks[ranked]] = values[ranked]
+    distinct[ranks[ranked]] = values[ranked] + 0.0  # no negative zero among equal values
     return ranks, distinct
 
 
@@ -260,57 +260,66 @@ def _half_widths(
     """
     assert data.codes is not None
     assert method.df is not None
-    codes, d, n = data.codes, data.value.astype(float), len(data)
+    codes, n = data.codes, len(data)
     clusters = count_clusters(codes)
     sizes = np.bincount(codes).astype(float)
-    nets = np.bincount(codes, weights=d).astype(float)
+    nets = np.bincount(codes, weights=data.value).astype(float)
     ranked = ranks != NO_RANK
-    share = np.bincount(ranks[ranked], minlength=m).cumsum() / n
+    steps = _steps(codes[ranked], ranks[ranked], data.value[ranked], m)
+
+    def up_to_rank(weights: Floats) -> Floats:
+        return np.bincount(steps.rank, weights=weights, minlength=m).cumsum()
+
+    share = up_to_rank(steps.calls) / n
     quantile = float(stdtrit(method.df, (1 + method.level) / 2))
     scale = quantile * np.sqrt(clusters / (clusters - 1)) / n
     halves = []
     # Gain: e d less its mean. Advantage: e (d − d̄) − ē d, less its mean.
-    for weight, against in ((d, 0.0 * nets), (d - d.mean(), nets)):
-        square, with_against, with_size = _running(
-            codes[ranked], ranks[ranked], weight[ranked], m, (against, sizes)
-        )
-        total = np.bincount(ranks[ranked], weights=weight[ranked], minlength=m).cumsum()
-        centre = (total - share * against.sum()) / n
-        # Σ (A − ē N − c n)², N the net and n the size of a cluster.
+    for mean, against in ((0.0, 0.0 * nets), (float(data.value.mean()), nets)):
+        added = steps.net - mean * steps.calls
+        sums = steps.net_so_far - mean * steps.calls_so_far
+        square = up_to_rank(added * (2 * sums - added))
+        centre = (up_to_rank(added) - share * against.sum()) / n
+        # Σ (A − ē N − c n)², A the sum, N the net and n the size of a cluster.
+        own = square + share**2 * (against @ against) + centre**2 * (sizes @ sizes)
         variance = (
-            square
-            + share**2 * (against @ against)
-            + centre**2 * (sizes @ sizes)
-            - 2 * share * with_against
-            - 2 * centre * with_size
+            own
+            - 2 * share * up_to_rank(added * against[steps.cluster])
+            - 2 * centre * up_to_rank(added * sizes[steps.cluster])
             + 2 * share * centre * (against @ sizes)
         )
-        variance[variance <= _ROUNDING * (square + 1.0)] = np.nan  # no spread: no interval
+        # No spread, no interval: what remains is the rounding of the terms.
+        variance[variance <= _ROUNDING * own] = np.nan
         halves.append(scale * np.sqrt(variance))
     return halves[0], halves[1]
 
 
-def _running(
-    codes: NDArray[np.int64],
-    ranks: NDArray[np.int64],
-    weight: Floats,
-    m: int,
-    others: tuple[Floats, Floats],
-) -> tuple[Floats, Floats, Floats]:
-    """Σ_v A_v² and Σ_v A_v·other_v at each rank, A_v the weight of cluster v up to there."""
+class _Steps(NamedTuple):
+    """What each cluster adds at each rank, and has by then; whole numbers."""
+
+    cluster: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    net: Floats
+    calls: Floats
+    net_so_far: Floats
+    calls_so_far: Floats
+
+
+def _steps(
+    codes: NDArray[np.int64], ranks: NDArray[np.int64], value: NDArray[np.int64], m: int
+) -> _Steps:
     pairs, place = np.unique(codes * m + ranks, return_inverse=True)
-    steps = np.bincount(place, weights=weight)
     cluster, rank = np.divmod(pairs, m)
-    # Pairs stand cluster by cluster, in order of rank: running sums that start anew in each.
-    running = steps.cumsum()
     starts = np.searchsorted(cluster, cluster)
-    before = np.where(starts > 0, running[starts - 1], 0.0)
-    after = running - before
-    squares = np.bincount(rank, weights=after**2 - (after - steps) ** 2, minlength=m).cumsum()
-    crossed = [
-        np.bincount(rank, weights=steps * other[cluster], minlength=m).cumsum() for other in others
-    ]
-    return squares, crossed[0], crossed[1]
+    net = np.bincount(place, weights=value).astype(float)
+    calls = np.bincount(place).astype(float)
+
+    def so_far(added: Floats) -> Floats:
+        # Pairs stand cluster by cluster, in order of rank: running sums that start anew in each.
+        running = added.cumsum()
+        return running - np.where(starts > 0, running[starts - 1], 0.0)
+
+    return _Steps(cluster, rank, net, calls, so_far(net), so_far(calls))
 
 
 def _ends(low: float, high: float) -> tuple[float | None, float | None]:

@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats.counts import ReplayCounts
+from carve_stats.errors import InputError
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.law.subsampling import subsampled_flips
 from carve_stats.population.cells import locate_cells
+from carve_stats.population.patterns import fullest_budget, reaches
+from carve_stats.routing.joined import RoutingData
 
-__all__ = ["SubsampledCells", "lattice_tables"]
+__all__ = ["SubsampledCells", "at_one_budget", "lattice_tables"]
 
 Floats = NDArray[np.float64]
 
@@ -82,6 +85,38 @@ class SubsampledCells:
         place = (codes[self.scored], self._cell)
         sums = sparse.csr_array((weights[self.scored].astype(float), place), shape=shape)
         return np.asarray(sums @ means.T)
+
+
+def at_one_budget(data: RoutingData) -> tuple[RoutingData, int, int]:
+    """The questions that can be followed over k together.
+
+    Parameters
+    ----------
+    data : RoutingData
+        All questions.
+
+    Returns
+    -------
+    data : RoutingData
+        Those without a score, and those that reach the k at which most replays count.
+    k : int
+        That k, in both arms.
+    fewer : int
+        How many questions with a score do not reach it.
+
+    Raises
+    ------
+    InputError
+        No question has a score.
+    """
+    scored = data.counts.scored
+    if not scored.any():
+        raise InputError(
+            "no question with both outcomes has a valid replay in both arms: there is no score"
+        )
+    made, _ = fullest_budget(data.counts.select(scored), equal=True)
+    kept = ~scored | reaches(data.counts, (made, made))
+    return data.select(kept), made, int((~kept).sum())
 
 
 def lattice_tables(

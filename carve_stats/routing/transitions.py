@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 _CLASSES = ("<", "=", ">")
 _NAMES = ("below", "at", "above")
+_TIES = (" (resolved downwards)", " (kept)", " (resolved upwards)")
 
 MODELLED = (
     "where the questions go is what populations fitted to the repaired, the harmed and the other"
@@ -85,13 +86,11 @@ class ScoreTransitions:
         }
 
     def _table(self) -> tuple[str, list[str], list[list[object]]]:
-        threshold = "0" if self.rule.threshold == 0 else str(self.rule.threshold)
-        shown = {"below": f"score < {threshold}", "at": f"score = {threshold}"}
-        shown["above"] = f"score > {threshold}"
+        shown = [f"score {sign} {self.rule.threshold}" for sign in _CLASSES]
         change = self.change
         rows: list[list[object]] = [
             [
-                f"{shown[_NAMES[i]]} → {shown[_NAMES[j]]}",
+                f"{shown[i]} → {shown[j]}{_TIES[j] if i == 1 else ''}",
                 _display.number(self.questions[i, j], 1),
                 _display.number(self.repairs[i, j], 1),
                 _display.number(self.harms[i, j], 1),

@@ -132,7 +132,7 @@ def test_the_published_rule_against_always():
         "both": 538, "only_a": 720, "only_b": 0, "neither": 0, "jaccard": 538 / 1258,
     }  # fmt: skip
     text = str(result)
-    assert "a: always; b: score <= 0; routing to strong" in text
+    assert "a: always; b: score <= 0\nRouting to strong" in text
     assert "Deferred: 538 by both, 720 by a alone, 0 by b alone, 0 by neither" in text
     assert repr(result) == text
     assert "score &lt;= 0" in result._repr_html_()
