@@ -18,10 +18,13 @@ from carve_stats._columns import as_column, id_column, is_missing
 from carve_stats.counts import Ledger
 from carve_stats.errors import InputError, unknown_name
 
-__all__ = ["ORIGINAL", "Answerer", "Outcomes", "check_outcomes"]
+__all__ = ["ORIGINAL", "Answerer", "Outcomes", "check_covariate_name", "check_outcomes"]
 
 ORIGINAL = "original"
 """The answerer that gave the frozen answers."""
+
+_BUILT_IN = ("cluster", "posterior mean", "posterior probability")
+_SCORE = {name.casefold() for name in ("score", "delta", "Δ", "Δ̂")}  # rules read any case of it
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -90,7 +93,8 @@ class Outcomes:
     ------
     InputError
         A question id twice, lengths that differ, an outcome other than 1, 0 and missing, or a
-        negative cost; the message names the first question concerned.
+        negative cost; the message names the first question concerned. A covariate with the name
+        of a built-in figure, such as ``score``.
 
     Examples
     --------
@@ -144,9 +148,10 @@ class Outcomes:
             raise InputError(
                 f"alternatives={ORIGINAL!r} names the frozen answer: give it as original_correct"
             )
+        for name in _named("covariates", covariates or {}):
+            check_covariate_name(name, "covariates")
         beside = {
-            name: _covariate(name, given, given_ids)
-            for name, given in _named("covariates", covariates or {}).items()
+            name: _covariate(name, given, given_ids) for name, given in (covariates or {}).items()
         }
         if cluster is not None:
             clusters = id_column("cluster", cluster)
@@ -199,13 +204,14 @@ class Outcomes:
         """
         if not self.alternatives:
             raise InputError(
-                "outcomes hold no alternative answerer: add a column <name>_correct, or answers="
+                "outcomes hold no alternative answerer: add a column <name>_correct, or give"
+                " answers= (--answers)"
             )
         if name is None:
             if len(self.alternatives) > 1:
                 raise InputError(
                     f"outcomes hold several alternatives, {', '.join(self.alternatives)}: say which"
-                    " one is the fallback"
+                    " one is the fallback with fallback= (--fallback)"
                 )
             return next(iter(self.alternatives.items()))
         if name not in self.alternatives:
@@ -263,6 +269,16 @@ class Outcomes:
             for name, one in answerers.items()
         )
         return f"<Outcomes: {len(self)} questions, {videos} clusters, {right}>"
+
+
+def check_covariate_name(name: str, place: str) -> None:
+    """Refuse a covariate that a built-in figure of the same name would displace."""
+    folded = " ".join(name.split())
+    if folded in _BUILT_IN or folded.casefold() in _SCORE:
+        raise InputError(
+            f"{place}: a covariate cannot be called {name!r}, which rules and controls take for"
+            " their own figure: rename the column, or name it anew with columns= (--outcome-map)"
+        )
 
 
 def check_outcomes(outcomes: object) -> None:

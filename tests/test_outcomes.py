@@ -152,11 +152,11 @@ def test_the_fallback_is_the_only_alternative_or_is_named():
     one = Outcomes(["a"], [1], {"strong": [0]})
     assert one.fallback() == one.fallback("strong") == ("strong", one.alternatives["strong"])
     assert OUTCOMES.fallback("weak")[0] == "weak"
-    with pytest.raises(InputError, match="several alternatives, strong, weak: say which one"):
+    with pytest.raises(InputError, match=r"strong, weak: say which one .*\(--fallback\)"):
         OUTCOMES.fallback()
     with pytest.raises(InputError, match=r"unknown fallback 'stong': .* did you mean 'strong'"):
         OUTCOMES.fallback("stong")
-    with pytest.raises(InputError, match="no alternative answerer"):
+    with pytest.raises(InputError, match=r"no alternative answerer.*\(--answers\)"):
         Outcomes(["a"], [1], {}).fallback()
 
 
@@ -166,3 +166,18 @@ def test_anything_else_is_refused():
         InputError, match="outcomes is a str: it must be Outcomes, as read_outcomes"
     ):
         check_outcomes("outcomes.csv")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["score", "Score", " delta", "Δ", "Δ̂", "cluster", "posterior mean", "posterior  probability"],
+)
+def test_names_of_built_in_figures_are_no_covariates(name):
+    with pytest.raises(InputError, match=r"covariates: a covariate cannot be called .* rename"):
+        Outcomes(["a"], [1], {}, covariates={name: [1.0]})
+
+
+def test_names_beside_those_of_built_in_figures():
+    names = ["my score", "score_2", "Cluster", "posterior", "mean"]
+    outcomes = Outcomes(["a"], [1], {}, covariates={name: [1.0] for name in names})
+    assert sorted(outcomes.covariates) == sorted(names)

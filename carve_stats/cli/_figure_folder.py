@@ -58,7 +58,9 @@ def check_folder(path: str, inputs: Iterable[str]) -> Path:
     return folder
 
 
-def write_figures(folder: Path, figures: Mapping[str, Callable[[], Figure]]) -> list[str]:
+def write_figures(
+    folder: Path, figures: Mapping[str, Callable[[], Figure]], names: Iterable[str]
+) -> list[str]:
     """Draw figures and write each as PNG and as SVG.
 
     Parameters
@@ -67,6 +69,9 @@ def write_figures(folder: Path, figures: Mapping[str, Callable[[], Figure]]) -> 
         As `check_folder` gives it; it is made if it is not there.
     figures : mapping of str to callable
         What draws each, by the name of its files.
+    names : iterable of str
+        All names that the command has for figures: older files of those that are not drawn now
+        would pass for this run's, and are removed.
 
     Returns
     -------
@@ -81,6 +86,11 @@ def write_figures(folder: Path, figures: Mapping[str, Callable[[], Figure]]) -> 
     from carve_stats.report.figures import COLOURS, drawing_style
 
     folder.mkdir(parents=True, exist_ok=True)
+    for name in set(names) - set(figures):
+        for ending in ("png", "svg"):
+            old = folder / f"{name}.{ending}"
+            if old.is_file():
+                old.unlink()
     written = []
     for name, draw in figures.items():
         figure = draw()

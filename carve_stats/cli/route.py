@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["route"]
 
 NO_SCORE = "no question has a score: there is no curve over k and no frontier"
+BY_SCORE = "the frontier and the figures are by the score, not by {rule!r}"
+NO_FIGURE = "--figures: there is nothing to draw"
 NO_CURVE = "no curve over k: {rule!r} is no comparison of the score with a number"
 
 
@@ -74,7 +76,8 @@ class _Results(NamedTuple):
 @click.option(
     "--k",
     metavar="NUMBERS",
-    help="Replays of the curve, e.g. 1-10 or 1,3,10. Not given: all made, and twice as many.",
+    help="Replays of the curve, e.g. 1-10 or 1,3,10. Not given: up to 12 of those made, and"
+    " twice as many if at most 5 were made.",
 )
 @click.option(
     "--model",
@@ -130,6 +133,8 @@ def route(
     bootstrap = {"resamples": options.pop("resamples"), "rng": options.pop("seed")}
     if interval == "bootstrap" and bootstrap["rng"] is None:
         raise InputError("--interval bootstrap needs --seed, so that it can be repeated")
+    if bootstrap["rng"] is not None and bootstrap["rng"] < 0:
+        raise InputError(f"--seed {bootstrap['rng']} must be at least 0")
     budgets = None if k is None else _budgets(k)
     named = _pairs("--answers", "NAME=FILE", "strong=strong.csv", answers)
     columns = _pairs("--outcome-map", "NAME=COLUMN", "question_id=qid", outcome_map)
@@ -141,7 +146,13 @@ def route(
 
     parsed = [as_routing_rule(rule) for rule in rules]
     counts = read_logs(**options)
-    table = read_outcomes(outcomes, answers=named or None, gold=gold, columns=columns or None)
+    table = read_outcomes(
+        outcomes,
+        answers=named or None,
+        gold=gold,
+        columns=columns or None,
+        videos=None if gold is None else options["videos"],
+    )
     results = _evaluate(
         counts,
         table,
@@ -151,7 +162,12 @@ def route(
         curve_settings={**settings, "k": budgets, "model": model},
         value_settings={n: v for n, v in settings.items() if n != "level"},
     )
-    written = [] if folder is None else write_figures(folder, _figures(results))
+    written = []
+    if folder is not None:
+        figures_of = _figures(results)
+        written = write_figures(folder, figures_of, FIGURES)
+        if not figures_of:
+            results = results._replace(notes=[*results.notes, NO_FIGURE])
     if as_json:
         echo_json({**_as_dict(results), "figures": written})
         return
@@ -161,6 +177,7 @@ def route(
         click.echo(f"figure: {path}")
 
 
+FIGURES = ("curve", "transitions", "frontier", "score_values")
 _SETTINGS = ("fallback", "level", "allow_mismatch")
 
 
@@ -179,6 +196,7 @@ def _evaluate(
     from carve_stats.routing.curve import routing_curve
     from carve_stats.routing.evaluate import evaluate_rule
     from carve_stats.routing.frontier import deferral_frontier
+    from carve_stats.routing.rules.lowest_scores import LowestScores
     from carve_stats.routing.rules.score_comparison import ScoreComparison
     from carve_stats.routing.score_values import score_values
 
@@ -192,6 +210,8 @@ def _evaluate(
     values = score_values(counts, outcomes, **value_settings)
     if not isinstance(first, ScoreComparison):
         notes = [NO_CURVE.format(rule=str(first))]
+        if not isinstance(first, LowestScores):
+            notes.append(BY_SCORE.format(rule=str(first)))
         return _Results(evaluation, None, frontier, values, comparisons, notes)
     curve = routing_curve(counts, outcomes, first.rule, **curve_settings)
     return _Results(evaluation, curve, frontier, values, comparisons, [])
@@ -244,11 +264,20 @@ def _budgets(text: str) -> list[int]:
     """The numbers of ``1-10``, ``1,3,10`` and mixtures of the two."""
     budgets: list[int] = []
     for part in text.split(","):
-        found = re.fullmatch(r"\s*([0-9]{1,4})(?:\s*-\s*([0-9]{1,4}))?\s*", part)
-        low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-        if not 1 <= low <= high:
-            raise InputError(f"--k {text!r} must be numbers and ranges, e.g. 1-10 or 1,3,10")
-        budgets += range(low, high + 1)
+        found = re.fullmatch(r"\s*0*([0-9]+)(?:\s*-\s*0*([0-9]+))?\s*", part)
+        fault = "must be numbers and ranges"
+        if found:
+            ends = [one for one in found.groups() if one is not None]
+            if max(map(len, ends)) > 4:
+                fault = "names more than 9999 replays"
+            elif "0" in ends:
+                fault = "names 0 replays, where there must be 1 or more"
+            elif int(ends[0]) > int(ends[-1]):
+                fault = f"has a range that runs backwards, {part.strip()}"
+            else:
+                budgets += range(int(ends[0]), int(ends[-1]) + 1)
+                continue
+        raise InputError(f"--k {text[:60]!r} {fault}: give e.g. 1-10 or 1,3,10")
     return budgets
 
 

@@ -81,7 +81,8 @@ def gold_standard(
             raise InputError(
                 f"{table.place}: none of its questions is in {benchmark.name}: ids are such as"
                 f" {unknown[0]!r} here and {next(iter(benchmark)).question_id!r} there; name the"
-                " column that holds the benchmark's with columns={'question_id': …}"
+                " column that holds the benchmark's with columns={'question_id': …} (--outcome-map"
+                " question_id=…)"
             )
         if unknown:
             notes.append(
@@ -156,6 +157,7 @@ def judge_answerer(
     if columns.correct is not None:
         correct = _outcomes(table, columns.correct, rows)
     reasons = ["not given"] * rows.size
+    mend = ""
     if columns.answer is not None and standard is not None:
         texts = table.texts(columns.answer)
         said = [texts[row] if row >= 0 else "" for row in rows.tolist()]
@@ -169,11 +171,13 @@ def judge_answerer(
                 f" {str(standard.labels[i]).upper()!r}: mend one"
             )
         correct = np.where(np.isnan(correct), judged, correct)
+        if any(reason.endswith("no options to read it with") for reason in reasons):
+            mend = "; gold= (--gold), the benchmark's file, has them"
     elif columns.answer is not None:
         if columns.correct is None:
             raise InputError(
                 f"{table.place}: {columns.answer} needs gold answers to be compared with: add a"
-                " column gold_answer, or give gold= the benchmark's file"
+                " column gold_answer, or give gold= (--gold) the benchmark's file"
             )
         notes.append(f"{name}: no gold answers that {columns.answer} could be compared with")
     unknown = np.flatnonzero(np.isnan(correct)).tolist()
@@ -182,7 +186,9 @@ def judge_answerer(
             reasons[i] if rows[i] >= 0 else f"not in {table.place}" for i in unknown
         ).most_common()
         shown = ", ".join(f"{n} {reason}" for reason, n in counted)
-        notes.append(f"{name}: {len(unknown)} of {rows.size} outcomes are not known ({shown})")
+        notes.append(
+            f"{name}: {len(unknown)} of {rows.size} outcomes are not known ({shown}){mend}"
+        )
     return Answerer(
         correct, _costs(table, columns.tokens, rows), _costs(table, columns.tools, rows)
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from carve_stats.errors import InputError
 from carve_stats.logs.tables import Table
-from carve_stats.outcomes import ORIGINAL
+from carve_stats.outcomes import ORIGINAL, check_covariate_name
 
 __all__ = ["AnswererColumns", "OutcomeColumns", "name_answerer", "name_outcomes"]
 
@@ -64,7 +64,8 @@ def name_outcomes(table: Table, mapping: Mapping[str, str]) -> OutcomeColumns:
     Raises
     ------
     InputError
-        A column that is needed, or that the mapping names, and is not there.
+        A column that is needed, or that the mapping names, and is not there; a covariate with
+        the name of a built-in figure.
     """
     ours, notes = _our_names(table, mapping)
     question_id = _needed(table, ours, "question_id")
@@ -72,7 +73,7 @@ def name_outcomes(table: Table, mapping: Mapping[str, str]) -> OutcomeColumns:
         if name in ours:
             raise InputError(
                 f"{table.place}: a column {name!r}: {mend}; rename it, or say so with columns="
-                f"{{{mend.split()[-1]!r}: {name!r}}}"
+                f"{{{mend.split()[-1]!r}: {name!r}}} (--outcome-map {mend.split()[-1]}={name})"
             )
     names = dict.fromkeys(
         name.rpartition("_")[0]
@@ -85,12 +86,15 @@ def name_outcomes(table: Table, mapping: Mapping[str, str]) -> OutcomeColumns:
     }
     used = {f"{name}_{what}" for name in names for what in _WHAT}
     used |= {"question_id", "video_id", _GOLD}
+    covariates = {name: theirs for name, theirs in ours.items() if name not in used}
+    for name in covariates:
+        check_covariate_name(name, table.place)
     return OutcomeColumns(
         question_id=question_id,
         video_id=ours.get("video_id"),
         gold=ours.get(_GOLD),
         answerers=answerers,
-        covariates={name: theirs for name, theirs in ours.items() if name not in used},
+        covariates=covariates,
         notes=notes,
     )
 
@@ -131,14 +135,14 @@ def _our_names(table: Table, mapping: Mapping[str, str]) -> tuple[dict[str, str]
             raise InputError(f"columns names {theirs!r} for {name!r}: give texts")
         if theirs not in table.columns:
             raise InputError(
-                f"{table.place}: no column {theirs!r}, which columns= names for {name}; it has"
-                f" {_listed(table.columns)}"
+                f"{table.place}: no column {theirs!r}, which columns= (--outcome-map) names for"
+                f" {name}; it has {_listed(table.columns)}"
             )
     taken = set(mapping.values())
     hidden = [name for name in table.columns if name in mapping and name not in taken]
     ours = {name: name for name in table.columns if name not in taken and name not in mapping}
     notes = tuple(
-        f"{table.place}: the column {name!r} is not read, since columns= names"
+        f"{table.place}: the column {name!r} is not read, since columns= (--outcome-map) names"
         f" {mapping[name]!r} for it"
         for name in hidden
     )
@@ -149,7 +153,7 @@ def _needed(table: Table, ours: Mapping[str, str], name: str) -> str:
     if name not in ours:
         raise InputError(
             f"{table.place}: no column {name}; it has {_listed(table.columns)}: name yours with"
-            f" columns={{{name!r}: …}}"
+            f" columns={{{name!r}: …}} (--outcome-map {name}=…)"
         )
     return ours[name]
 

@@ -129,8 +129,11 @@ def read_outcomes(
             raise InputError(
                 f"{table.place}: no column {ORIGINAL}_correct or {ORIGINAL}_answer; it has"
                 f" {', '.join(table.columns)}: name yours with columns={{'{ORIGINAL}_correct': …}}"
+                f" (--outcome-map {ORIGINAL}_correct=…), or give answers= (--answers)"
             )
-        cluster = _clusters(table, found.video_id, asked, benchmark, videos, notes)
+        others = [one.known for name, one in answerers.items() if name != ORIGINAL]
+        used = answerers[ORIGINAL].known & (np.any(others, axis=0) if others else True)
+        cluster = _clusters(table, found.video_id, asked, used, benchmark, videos, notes)
         covariates = _covariates(table, found.covariates, asked.rows)
     if left_out["duplicate"]:
         notes.append(
@@ -160,6 +163,7 @@ def _clusters(
     table: Table,
     column: str | None,
     asked: Questions,
+    used: NDArray[np.bool_],
     benchmark: Benchmark | None,
     videos: Any,
     notes: list[str],
@@ -175,7 +179,7 @@ def _clusters(
         known = [benchmark.questions.get(one) for one in ids]
         published = [None if one is None else one.video_id for one in known]
         if not any(recorded):
-            return [one for one in published if one is not None] if all(published) else None
+            return _published(ids, published, used, benchmark, notes)
         pairs = zip(ids, recorded, published, strict=True)
         differing = [one for one, mine, theirs in pairs if theirs is not None and mine != theirs]
         if differing:
@@ -184,6 +188,31 @@ def _clusters(
                 f" {benchmark.name} than in {table.place}, whose is taken"
             )
     return assign_videos(ids, recorded, mapping=mapping, pattern=None)
+
+
+def _published(
+    ids: list[str],
+    videos: list[str | None],
+    used: NDArray[np.bool_],
+    benchmark: Benchmark,
+    notes: list[str],
+) -> list[str] | None:
+    """The benchmark's videos; a gap among questions whose outcomes are known is refused."""
+    rows = np.flatnonzero(used).tolist()
+    if not any(videos) or all(videos):
+        return [one for one in videos if one is not None] or None
+    without = [i for i in rows if videos[i] is None]
+    if without and len(without) < len(rows):
+        raise InputError(
+            f"question {ids[without[0]]!r} has no video_id in {benchmark.name} and others have:"
+            " give videos= (--videos FILE, with columns question_id and video_id), or a column"
+            " video_id"
+        )
+    notes.append(
+        f"the videos of {benchmark.name} are not taken, since it has none for question"
+        f" {ids[videos.index(None)]!r}: give videos=, or a column video_id"
+    )
+    return None
 
 
 def _covariates(

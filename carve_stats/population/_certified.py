@@ -65,7 +65,7 @@ def certified_minimum(target: _Floats, functions: CellFunctions) -> float:
     float
         Certainly below the expectation under every one of them, on a grid or not.
     """
-    best = -np.inf
+    best = min(float(target.min()), 0.0 if functions.rest else np.inf)  # a mean is no less
     for bound, gap in _bounds(target, functions):
         best = max(best, bound)
         if gap <= _CLOSE_ENOUGH or best > target.max() + _CLOSE_ENOUGH:  # the latter: of none
@@ -91,7 +91,7 @@ def _bounds(target: _Floats, functions: CellFunctions) -> Iterator[tuple[float, 
             np.concatenate(values), np.concatenate(limits), centre, radius,
             curvature=curvature, tolerance=tolerance, start=minorant,
         )  # fmt: skip
-        constant, z, _ = minorant
+        constant, z, _, missed = minorant
         lowest, added = 0.0 if functions.rest else np.inf, 0
         for coefficients, polynomial in groups:
             cells = (z @ coefficients).reshape(made[0] + 1, made[1] + 1)
@@ -107,8 +107,8 @@ def _bounds(target: _Floats, functions: CellFunctions) -> Iterator[tuple[float, 
         length = float(np.linalg.norm(z))
         sharp = curvature == _CURVATURES[1] or curvature * length < 0.1 * radius
         bound = float(lowest + z @ centre) - radius * length
-        yield bound, passed + tolerance if sharp else np.inf
-        if not added and sharp and tolerance == _EXACTLY:
+        yield bound, max(passed, 0.0) + max(tolerance, missed) if sharp else np.inf
+        if not added and sharp and max(tolerance, missed) == _EXACTLY:
             return
         tolerance = _EXACTLY if not added else min(tolerance, max(0.2 * passed, _EXACTLY))
         if passed < _LITTLE:

@@ -34,6 +34,7 @@ class Minorant(NamedTuple):
     constant: float
     coefficients: _Floats
     weights: _Floats  # multipliers: of the norm's limit, then of the atoms
+    gap: float  # by how much its objective may miss the largest; large where the solver gave up
 
 
 class _Program(NamedTuple):
@@ -98,8 +99,8 @@ def largest_minorant(
     """
     program = _program(functions, target, centre, radius, curvature)
     first = _first(program) if start is None else _warm(program, start, centre)
-    x, weights, _ = _solve(program, first, tolerance, "bounds of the sign shares")
-    return Minorant(float(x[0] - x[2:] @ centre), x[2:], weights)
+    (x, weights, _), gap = _solve(program, first, tolerance, "bounds of the sign shares")
+    return Minorant(float(x[0] - x[2:] @ centre), x[2:], weights, gap)
 
 
 def nearest_mixture(functions: _Floats, centre: _Floats) -> _Floats:
@@ -127,7 +128,7 @@ def nearest_mixture(functions: _Floats, centre: _Floats) -> _Floats:
     The weights are the multipliers of max y₀ + zᵀcentre − ‖z‖²/2 over y₀ + φzᵀ <= 0.
     """
     program = _program(functions, np.zeros(functions.shape[0]), centre, 0.0, 1.0)
-    _, weights, _ = _solve(program, _first(program), _EXACT, "nearest population")
+    (_, weights, _), _ = _solve(program, _first(program), _EXACT, "nearest population")
     return weights[1:] / weights[1:].sum()
 
 
@@ -165,8 +166,11 @@ def _warm(program: _Program, start: Minorant, centre: _Floats) -> _State:
 
 
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # seen in the matrix
-def _solve(program: _Program, state: _State, tolerance: float, what: str) -> _State:
-    """Mehrotra's predictor and corrector, with Nesterov and Todd's scaling of the one cone."""
+def _solve(program: _Program, state: _State, tolerance: float, what: str) -> tuple[_State, float]:
+    """The solution, and by how much it may miss the optimum.
+
+    Mehrotra's predictor and corrector, with Nesterov and Todd's scaling of the one cone.
+    """
     from scipy.linalg import cho_factor, cho_solve
 
     rows, target, radius, curvature = program
@@ -220,7 +224,7 @@ def _solve(program: _Program, state: _State, tolerance: float, what: str) -> _St
             f"{what}: the solver ended with a gap of {gap:.2g}; please report the counts, or"
             " leave this interval out"
         )
-    return _State(x, weights, pull)
+    return _State(x, weights, pull), gap + float(np.abs(residual) @ np.abs(x))
 
 
 def _reach(values: _Floats, step: _Floats) -> float:

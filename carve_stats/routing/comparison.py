@@ -24,7 +24,12 @@ from carve_stats.clusters import (
 from carve_stats.counts import ReplayCounts
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.outcomes import Outcomes
-from carve_stats.routing.evaluate import bootstrap_generator, unscored_notes
+from carve_stats.routing.costs import counted
+from carve_stats.routing.evaluate import (
+    bootstrap_generator,
+    clusters_and_intervals,
+    unscored_notes,
+)
 from carve_stats.routing.joined import RoutingData, join
 from carve_stats.routing.rules.base import Rule, rule_notes, rule_propensities
 from carve_stats.routing.rules.parsing import as_routing_rule
@@ -116,14 +121,14 @@ class RuleComparison:
         }
 
     def _table(self) -> tuple[str, list[str], list[list[object]]]:
-        clusters = "unknown" if self.clusters is None else str(self.clusters)
         caption = (
             f"a: {self.rule_a}; b: {self.rule_b}\nRouting to {self.fallback}:"
-            f" {self.questions['used']} questions, {clusters} clusters ({self.interval})"
+            f" {counted(self.questions['used'], 'question')},"
+            f" {clusters_and_intervals(self.clusters, self.interval)}"
         )
         headers = ["", "a", "b", "a − b", "interval"]
         a, b = self.a, self.b
-        counted = [
+        sums = [
             ("calls", a.selected, b.selected, self.selected_difference),
             ("net", a.net, b.net, self.net_difference),
         ]
@@ -132,7 +137,7 @@ class RuleComparison:
             ("gain, points", a.gain_points, b.gain_points, self.gain_difference),
         ]
         rows: list[list[object]] = [
-            [name, *(_count(x) for x in numbers), None] for name, *numbers in counted
+            [name, *(_count(x) for x in numbers), None] for name, *numbers in sums
         ]
         rows += [
             [

@@ -21,6 +21,11 @@ SPLIT = (
     " strata (ties split at random): there the control defers the whole number below or above, so"
     " that the average is kept"
 )
+NO_CHANCE = "nothing is left to chance: the p-value of 1 says nothing"
+LITTLE_CHANCE = (
+    "nothing is left to chance in {fixed} of {strata} strata, which are of one question or deferred"
+    " wholly or not at all"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +50,8 @@ class RandomControl:
         The law that these figures belong to.
     note : str or None
         What was done where a stratum's expected number is not whole.
+    chance : str or None
+        That nothing is left to chance, or nothing in more than half of the strata.
     """
 
     mean: float
@@ -58,6 +65,7 @@ class RandomControl:
     strata: int
     distribution: NetDistribution = field(repr=False)
     note: str | None = None
+    chance: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain values; the yield is None where nothing is selected."""
@@ -148,6 +156,12 @@ def random_control(
     net = float(_in_ones(d @ units, n, bits))
     calls = float(_in_ones(units.sum(), n, bits))
     low, high = law.central_range(level)
+    fixed = int(np.count_nonzero((selected == 0) | (selected == questions) | (questions == 1)))
+    chance = None
+    if law.probabilities.size == 1:
+        chance = NO_CHANCE
+    elif 2 * fixed > present.size:
+        chance = LITTLE_CHANCE.format(fixed=fixed, strata=present.size)
     return RandomControl(
         mean=100 * law.mean / n,
         low=100 * low / n,
@@ -160,6 +174,7 @@ def random_control(
         strata=present.size,
         distribution=law,
         note=SPLIT.format(split=split, strata=present.size) if split else None,
+        chance=chance,
     )
 
 

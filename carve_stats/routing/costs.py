@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from carve_stats.routing.joined import RoutingData
 
-__all__ = ["deferral_costs"]
+__all__ = ["counted", "deferral_costs"]
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +34,8 @@ def deferral_costs(
         ``tools_after``: means a question. A deferred question has cost its original answer too.
         None where it is not known of every question that it is needed of.
     notes : list of str
-        Of how many questions a cost is missing.
+        Of how many questions a cost is missing, and what the fallback's is where totals cannot
+        be had.
     """
     n, counts = len(data), data.counts
     replays = [
@@ -59,7 +60,14 @@ def deferral_costs(
             missing = np.isnan(column) if column is not None else np.zeros(n, bool)
             missing = missing if mask is None else missing & mask
             if missing.any():
-                notes.append(f"{whose} {what} are not known of {_questions(int(missing.sum()))}")
+                shown = counted(int(missing.sum()), "question")
+                notes.append(f"{whose} {what} are not known of {shown}")
+        if n and before is None and fallback is not None and more is not None:
+            which = "not known" if original is None else "not all known"
+            note = f"the original's {what} are {which}: no totals of {what} can be had"
+            if needed.any():
+                note += f"; the fallback's are {more * n / float(propensities.sum()):.6g} a call"
+            notes.append(note)
     return costs, notes
 
 
@@ -72,5 +80,6 @@ def _mean(column: Floats | None, needed: NDArray[Any], weights: Floats) -> float
     return float((weights[needed] * column[needed]).sum()) / weights.size
 
 
-def _questions(n: int) -> str:
-    return f"{n} question" if n == 1 else f"{n} questions"
+def counted(n: int, noun: str) -> str:
+    """A number and its noun: ``1 question``, ``2 questions``."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

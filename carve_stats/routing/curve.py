@@ -29,7 +29,7 @@ from carve_stats.routing.groups import LARGEST_TARGET, ValueGroups, fit_groups
 from carve_stats.routing.joined import RoutingData, join
 from carve_stats.routing.subsampled import SubsampledCells, at_one_budget, lattice_tables
 from carve_stats.routing.transitions import ScoreTransitions, score_transitions
-from carve_stats.routing.value import deferral_value, in_hundredths
+from carve_stats.routing.value import DeferralValue, deferral_value, in_hundredths
 
 __all__ = ["CurvePoint", "Retuned", "RoutingCurve", "routing_curve"]
 
@@ -44,19 +44,24 @@ EXACT = (
     " intervals are for the choice of videos"
 )
 BANDS = (
-    "beyond k = {k}: the gain of fitted populations of repaired, harmed and other questions; what"
-    " is identified is left open by so few replays however many questions there are, and the"
-    " interval adds sampling. Bands are those of the 'em' fit"
+    "beyond k = {k}: what populations fitted to the repaired, the harmed and the other questions"
+    " say of the next replays of each question. What is identified is left open by so few replays"
+    " of a smooth ('em') fit, however many questions there are, and has no sampling error in it;"
+    " the interval has"
 )
 RETUNED = (
-    "re-tuned: the threshold with the largest gain at this k; its gain is that of thresholds chosen"
-    " without the video they are applied to, where k replays were made, and else the fits' own,"
-    " which flatters"
+    "re-tuned: the threshold with the largest gain at this k. Where k replays were made, its gain"
+    " is that of thresholds chosen anew without each video and applied to it, which need not be the"
+    " one shown; beyond, it is what the fits say of the one shown, which flatters"
 )
 ONE_THRESHOLD = "re-tuned: a rule with '=' has no other thresholds to try"
 NOT_CROSSED = (
     "re-tuned: no honest gain, since thresholds cannot be chosen without a question's own video"
     " where there are not two videos"
+)
+WITHOUT_SCORE = (
+    "{questions} have no score: under every threshold they keep the original answer, and deferring"
+    " always defers them too"
 )
 FEWER = "{questions} with a score and fewer valid replays than k = {k} left out, at every k alike"
 
@@ -304,17 +309,20 @@ def routing_curve(
     groups = None
     named = "em" if model is None else model
     if wanted[-1] > made:
-        groups = fit_groups(data, (made, made), named)
+        groups = fit_groups(data, made, named)
     points = [
         exact.point(one)
         if one <= made or groups is None
-        else _predicted(one, threshold, data, groups, level, one > _FAR * made and model is None)
+        else _predicted(one, exact, groups, level, one > _FAR * made and model is None)
         for one in wanted
     ]
     transitions = None
     if len(wanted) > 1 and points[-1].selected is not None:
         beyond = groups if wanted[-1] > made else None
-        transitions = score_transitions(threshold, wanted[0], wanted[-1], data=data, groups=beyond)
+        start = (
+            max(one for one in wanted if one <= made) if beyond and wanted[0] <= made else wanted[0]
+        )
+        transitions = score_transitions(threshold, start, wanted[-1], data=data, groups=beyond)
     read = dict(data.questions)
     if smaller:
         reason = f"with a score and fewer valid replays than k = {made} in an arm"
@@ -343,8 +351,7 @@ class _Exact:
 
     def point(self, k: int) -> CurvePoint:
         data = self.data
-        propensities = self.cells.of_questions(self.cells.means([self.rule.table(k, k)], k)[0])
-        value = deferral_value(propensities, data, method=self.method)
+        value = self.value(self.rule, k)
         gain = value.gain_points
         return CurvePoint(
             k=k,
@@ -359,6 +366,11 @@ class _Exact:
             random_points=100.0 * value.selected / len(data) * float(data.value.mean()),
             retuned=self.retuned(k),
         )
+
+    def value(self, rule: ScoreRule, k: int) -> DeferralValue:
+        """What a rule does at a budget that was made."""
+        propensities = self.cells.of_questions(self.cells.means([rule.table(k, k)], k)[0])
+        return deferral_value(propensities, self.data, method=self.method)
 
     def retuned(self, k: int) -> Retuned | None:
         if self.rule.comparison == "=":
@@ -398,10 +410,11 @@ class _Exact:
 
 
 def _predicted(
-    k: int, rule: ScoreRule, data: RoutingData, groups: ValueGroups, level: float, withheld: bool
+    k: int, exact: _Exact, groups: ValueGroups, level: float, withheld: bool
 ) -> CurvePoint:
     """The point of a budget beyond those that were made."""
-    bands = groups.bands(rule, k, level)
+    rule, data = exact.rule, exact.data
+    bands = groups.bands(rule, k, level, exact.value(rule, groups.made).gain_points)
     if withheld:
         nothing = Estimate(math.nan, low=bands.interval.low, high=bands.interval.high)
         return CurvePoint(
@@ -430,13 +443,12 @@ def _predicted(
         gain_points=_banded(100.0 * net / len(data), bands.interval),
         identified=bands.identified,
         random_points=100.0 * selected / len(data) * float(data.value.mean()),
-        retuned=_retuned_prediction(k, rule, data, groups, level),
+        retuned=_retuned_prediction(k, exact, groups, level),
     )
 
 
-def _retuned_prediction(
-    k: int, rule: ScoreRule, data: RoutingData, groups: ValueGroups, level: float
-) -> Retuned | None:
+def _retuned_prediction(k: int, exact: _Exact, groups: ValueGroups, level: float) -> Retuned | None:
+    rule = exact.rule
     if rule.comparison == "=":
         return None
     candidates = lattice_tables(k, largest_first=rule.comparison[0] == ">")
@@ -445,8 +457,9 @@ def _retuned_prediction(
     best = _first_largest(net)
     if best < 0:
         return Retuned(None, 0.0, Estimate(0.0), 0.0)
-    gain = 100.0 * float(net[best]) / len(data)
-    interval = groups.bands(candidates[best][0], k, level).interval
+    gain = 100.0 * float(net[best]) / groups.n
+    made_gain = exact.value(candidates[best][0], groups.made).gain_points
+    interval = groups.bands(candidates[best][0], k, level, made_gain).interval
     return Retuned(candidates[best][0], float(expected[best].sum()), _banded(gain, interval), gain)
 
 
@@ -501,6 +514,9 @@ def _notes(
     if smaller:
         questions = "1 question" if smaller == 1 else f"{smaller} questions"
         notes.append(FEWER.format(questions=questions, k=made))
+    without = int((~data.counts.scored).sum())
+    if without:
+        notes.append(WITHOUT_SCORE.format(questions=f"{without} of {len(data)} questions"))
     if data.codes is None:
         notes.append(UNKNOWN_CLUSTERS)
     exact = [point for point in points if not point.predicted]

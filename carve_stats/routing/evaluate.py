@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from carve_stats.law._arguments import generator
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.outcomes import Outcomes
 from carve_stats.routing.controls import RandomControl, random_control, strata_codes
-from carve_stats.routing.costs import deferral_costs
+from carve_stats.routing.costs import counted, deferral_costs
 from carve_stats.routing.joined import RoutingData, join
 from carve_stats.routing.rules.always import Always
 from carve_stats.routing.rules.base import Rule, rule_notes, rule_propensities
@@ -35,7 +35,7 @@ __all__ = ["RoutingEvaluation", "evaluate_rule"]
 CONTROLS = {
     "plain": "as many of all questions",
     "by_cluster": "as many of each cluster",
-    "matched": "as many of each stratum",
+    "matched": "as many of each stratum of {match}",
 }
 NO_CLUSTERS = "no control by cluster: which questions share a video is not known"
 
@@ -130,10 +130,9 @@ class RoutingEvaluation:
         }
 
     def _tables(self) -> list[tuple[str, list[str], list[list[object]]]]:
-        clusters = "unknown" if self.clusters is None else str(self.clusters)
         caption = (
-            f"Routing to {self.fallback}: {self.questions['used']} questions, {self.scored} scored,"
-            f" {clusters} clusters ({self.interval})"
+            f"Routing to {self.fallback}: {counted(self.questions['used'], 'question')},"
+            f" {self.scored} scored, {clusters_and_intervals(self.clusters, self.interval)}"
         )
         headers = ["deferred", "calls", "repairs", "harms", "net"]
         headers += ["net per 100", "interval", "accuracy %", "gain, points", "interval"]
@@ -147,7 +146,7 @@ class RoutingEvaluation:
         tables = [(caption, headers, rows)]
         chance: list[list[object]] = [
             [
-                CONTROLS[name],
+                control_label(name, self.match),
                 str(control.strata),
                 _display.number(control.net_mean, 2),
                 f"[{control.net_low}, {control.net_high}]",
@@ -163,7 +162,11 @@ class RoutingEvaluation:
             level = f"central {100 * self.interval.level:g} %"
             headers = ["at random", "strata", "net", level, "gain, points", level]
             headers += ["net per 100", "p-value"]
-            tables.append(("Deferring at random (exact)", headers, chance))
+            caption = (
+                "Deferring at random (exact); p-value: chance that as many questions deferred at"
+                " random\nhave at least the net of the rule"
+            )
+            tables.append((caption, headers, chance))
         known = {name: cost for name, cost in self.costs.items() if cost is not None}
         spent: list[list[object]] = [
             [name.replace("_", " "), _display.number(cost, 3)] for name, cost in known.items()
@@ -267,7 +270,7 @@ def evaluate_rule(
     rng = bootstrap_generator(interval, rng)
     data = join(counts, outcomes, fallback=fallback, allow_mismatch=allow_mismatch)
     method = interval_method(interval, level, data.codes)
-    strata, match = _strata(data, match)
+    strata, match, match_notes = _strata(data, match)
     propensities = rule_propensities(rule, data.rule_input)
     always = rule_propensities(Always(), data.rule_input)
     value, always_defer = (
@@ -281,7 +284,13 @@ def evaluate_rule(
     reasons += [(f"always-defer {name}", note) for name, note in always_defer.reasons()]
     notes = [*data.notes, *unscored_notes(propensities, data), *rule_notes(rule, data.rule_input)]
     notes += explain(reasons)
+    notes += match_notes
     notes += [control.note for control in controls.values() if control and control.note]
+    notes += [
+        f"at random, {control_label(name, match)}: {control.chance}"
+        for name, control in controls.items()
+        if control and control.chance
+    ]
     if data.codes is None and len(data):
         notes.append(NO_CLUSTERS)
     return RoutingEvaluation(
@@ -324,8 +333,22 @@ def bootstrap_generator(
     if interval != "bootstrap":
         return None
     if rng is None:
-        raise InputError("interval='bootstrap' needs rng: give a numpy.random.Generator or seed")
+        raise InputError(
+            "interval='bootstrap' needs rng (--seed): give a numpy.random.Generator or seed"
+        )
     return generator(rng)
+
+
+def clusters_and_intervals(clusters: int | None, interval: IntervalMethod) -> str:
+    """How many clusters there are, and which intervals, for the caption of a table."""
+    if clusters is None:
+        return "clusters unknown (no intervals)"
+    return f"{counted(clusters, 'cluster')} ({interval})"
+
+
+def control_label(name: str, match: Sequence[str]) -> str:
+    """What a control chooses at random, in words; `match` names what makes its strata."""
+    return CONTROLS[name].format(match=", ".join(match))
 
 
 def unscored_notes(propensities: NDArray[np.float64], data: RoutingData) -> list[str]:
@@ -358,16 +381,26 @@ def unscored_notes(propensities: NDArray[np.float64], data: RoutingData) -> list
 
 def _strata(
     data: RoutingData, match: str | Sequence[str] | None
-) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
-    """The stratum of each question, and the names that make it."""
-    names = () if match is None else (match,) if isinstance(match, str) else tuple(match)
+) -> tuple[NDArray[np.int64] | None, tuple[str, ...], list[str]]:
+    """The stratum of each question, the names that make it, and what is missing of them."""
+    given = () if match is None else (match,) if isinstance(match, str) else match
+    if not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
+        raise InputError(f"match={match!r} must be the name of a covariate, or a list of names")
+    names = tuple(given)
     columns = dict(data.covariates)
     if data.codes is not None:
         columns.setdefault("cluster", data.codes)
     for name in names:
         if name not in columns:
             raise InputError(unknown_name("covariate in match", name, columns))
-    return (strata_codes(*(columns[name] for name in names)) if names else None), names
+    notes = []
+    for name in names:
+        column = columns[name]
+        missing = int((np.isnan(column) if column.dtype.kind == "f" else column == "").sum())
+        if missing:
+            shown = "1 question has" if missing == 1 else f"{missing} questions have"
+            notes.append(f"match: {shown} no {name}, which counts as a value of its own")
+    return (strata_codes(*(columns[name] for name in names)) if names else None), names, notes
 
 
 def _controls(

@@ -1,7 +1,8 @@
 """The questions that a deferral repairs, harms and leaves as they are, at larger budgets.
 
 Each of the three is a population of its own, since what a fallback is worth may go with the
-score. Their fits give points, `contrast_bounds` says what the replays leave open.
+score. Given the flips that a question showed, its group's population predicts the next ones;
+`contrast_bounds` says what the replays leave open.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from carve_stats.clusters import Estimate
 from carve_stats.inference.prediction import Range
 from carve_stats.law.score_rule import ScoreRule
+from carve_stats.law.subsampling import subsampled_flips
 from carve_stats.population.bounds import LARGEST_TARGET
+from carve_stats.population.cells import budget_cells
 from carve_stats.population.fit import fit_population
 from carve_stats.population.grid import binomial_rows, cell_matrix
 from carve_stats.population.group_bounds import GroupCells, contrast_bounds, group_cells
@@ -36,67 +40,121 @@ class GainBands(NamedTuple):
 
 
 class ValueGroups(NamedTuple):
-    """Fitted populations of the questions with each value.
+    """Fitted populations of the questions with each value, and what was observed of them.
 
     Parameters
     ----------
+    made : int
+        Replays in each arm of what was observed.
     n : int
         All questions, those without a score too.
-    sizes : tuple of int
-        Scored questions with each of `VALUES`.
+    observed : ndarray, shape (3, cells)
+        Scored questions of each of `VALUES` with each pair of flips; expected ones, where
+        replays were subsampled.
     populations : tuple of Population or None
-        None where there is no such question.
+        Of each of `VALUES`; None where there is no such question.
+    smooth : tuple of Population or None
+        The ``em`` fits of the repaired and the harmed ones, behind the bands.
     cells : GroupCells
         Of the repaired and the harmed ones.
-    fitted : ndarray, shape (2, cells)
-        The same shares as the smooth fits have them.
     """
 
+    made: int
     n: int
-    sizes: tuple[int, ...]
+    observed: Floats
     populations: tuple[Population | None, ...]
+    smooth: tuple[Population | None, ...]
     cells: GroupCells
-    fitted: Floats
 
-    def expected(self, table: NDArray[np.float64]) -> Floats:
-        """Expected questions of each of `VALUES`, weighted by a table of outcomes.
+    def by_cell(
+        self, table: NDArray[np.float64], *, before: NDArray[np.float64] | None = None
+    ) -> Floats:
+        """Mean of a table over the outcomes at a larger budget, given each pair of flips.
 
         Parameters
         ----------
         table : ndarray, shape (k + 1, k + 1)
-            What each outcome counts.
+            What each outcome at k >= made counts.
+        before : ndarray, shape (k′ + 1, k′ + 1), optional
+            Times what the outcome counts at k′ of these replays, made < k′ < k.
 
         Returns
         -------
-        ndarray, shape (3,)
-            Under the fitted populations.
+        ndarray, shape (3, cells)
+            Under the population of each of `VALUES`: the flips that were observed stay, and the
+            others follow from the posterior of a question that shows them.
         """
-        return np.array(
-            [
-                0.0 if population is None else size * _expect(population, table)
-                for size, population in zip(self.sizes, self.populations, strict=True)
-            ]
-        )
+        return np.stack([_predict(one, table, self.made, before) for one in self.populations])
 
-    def bands(self, rule: ScoreRule, k: int, level: float) -> GainBands:
-        """Identified range and interval of the gain of a rule at k replays in each arm."""
-        outcomes = rule.table(k, k)
-        identified, interval = contrast_bounds(
-            self.cells, self.fitted, np.array(VALUES[:2]), outcomes, level=level
-        )
-        ends = (None, None) if interval is None else tuple(100.0 * end for end in interval)
-        return GainBands(Range(*(100.0 * end for end in identified)), Range(*ends))
+    def expected(
+        self, table: NDArray[np.float64], *, before: NDArray[np.float64] | None = None
+    ) -> Floats:
+        """Expected questions of each of `VALUES`, weighted as in `by_cell`; shape (3,)."""
+        return (self.observed * self.by_cell(table, before=before)).sum(axis=1)
+
+    def bands(self, rule: ScoreRule, k: int, level: float, made_gain: Estimate) -> GainBands:
+        """Identified range and interval of the gain of a rule at k replays in each arm.
+
+        Parameters
+        ----------
+        rule, k, level
+            The rule, the budget and the confidence level.
+        made_gain : Estimate
+            The gain of the rule at the replays that were made, in points, with its interval.
+
+        Returns
+        -------
+        GainBands
+            The range of `contrast_bounds`, moved by as much as the log's cells differ from the
+            fit's. The interval is moved at each end by as much as it would have to be at the
+            replays made, where the right one is known, and ends at ±100.
+        """
+        table = rule.table(k, k)
+        if not table.any():
+            return GainBands(Range(0.0, 0.0), Range(None, None))
+        identified, interval = self._contrast(table, level)
+        moved = 100.0 * self._misfit(table.astype(float))
+        low, high = (100.0 * end + moved for end in identified)
+        if interval is None:
+            return GainBands(Range(low, high), Range(None, None))
+        ends = [100.0 * end for end in interval]
+        if made_gain.low is not None and made_gain.high is not None:
+            _, here = self._contrast(rule.table(self.made, self.made), level)
+            assert here is not None
+            ends[0] += made_gain.low - 100.0 * here[0]
+            ends[1] += made_gain.high - 100.0 * here[1]
+        ends = [max(min(ends[0], low), -100.0), min(max(ends[1], high), 100.0)]
+        return GainBands(Range(low, high), Range(*ends))
+
+    def _contrast(
+        self, table: NDArray[np.bool_], level: float
+    ) -> tuple[tuple[float, float], tuple[float, float] | None]:
+        shape = self.cells.share.shape
+        fitted = np.zeros(shape)
+        for place, population in enumerate(self.smooth):
+            if population is not None:
+                fitted[place] = self.cells.share[place].sum() * _cells(population, self.made)
+        return contrast_bounds(self.cells, fitted, np.array(VALUES[:2]), table, level=level)
+
+    def _misfit(self, table: Floats) -> float:
+        """The gain of the smooth fits given the log's cells, less theirs by themselves."""
+        gain = 0.0
+        for sign, share, population in zip(VALUES, self.cells.share, self.smooth, strict=False):
+            if population is not None:
+                difference = share - share.sum() * _cells(population, self.made)
+                gain += sign * float(difference @ _predict(population, table, self.made))
+        return gain
 
 
-def fit_groups(data: RoutingData, budget: tuple[int, int], model: str) -> ValueGroups:
+def fit_groups(data: RoutingData, made: int, model: str) -> ValueGroups:
     """Fit a population to the scored questions of each value.
 
     Parameters
     ----------
     data : RoutingData
-        The questions; those with a score reach the budget.
-    budget : (int, int)
-        k_sham and k_destroy of the cells behind the bands.
+        The questions; those with a score have at least `made` replays in both arms.
+    made : int
+        Replays in each arm of the cells behind the bands.
     model : str
         As in `fit_population`; the bands are those of ``em`` whatever the model is.
 
@@ -106,37 +164,55 @@ def fit_groups(data: RoutingData, budget: tuple[int, int], model: str) -> ValueG
         Populations and cells.
     """
     scored = data.counts.scored
-    populations: list[Population | None] = []
-    sizes, fitted = [], []
-    for value in VALUES:
-        chosen = scored & (data.value == value)
-        sizes.append(int(chosen.sum()))
-        some = data.counts.select(chosen)
-        population = fit_population(some, method=model) if sizes[-1] else None
-        populations.append(population)
-        if value == 0:
-            continue
-        smooth = population
-        if population is not None and model != "em":
-            smooth = fit_population(some)
-        if smooth is None:
-            fitted.append(np.zeros((budget[0] + 1) * (budget[1] + 1)))
-        else:
-            cells = cell_matrix(*budget, smooth.p_sham, smooth.p_destroy) @ smooth.weights
-            fitted.append(cells * (sizes[-1] / len(data)))
+    groups = [data.counts.select(scored & (data.value == value)) for value in VALUES]
+    populations = [fit_population(one, method=model) if len(one) else None for one in groups]
+    smooth = populations[:2]
+    if model != "em":
+        smooth = [fit_population(one) if len(one) else None for one in groups[:2]]
     group = np.select([data.value == 1, data.value == -1], [0, 1], -1)
     group[~scored] = -1
+    cells = group_cells(data.counts, group, 2, (made, made))
+    others = np.zeros(cells.share.shape[1])
+    if len(groups[2]):
+        others = budget_cells(groups[2], made, made).share * len(groups[2])
     return ValueGroups(
+        made=made,
         n=len(data),
-        sizes=tuple(sizes),
+        observed=np.vstack([cells.share * len(data), others]),
         populations=tuple(populations),
-        cells=group_cells(data.counts, group, 2, budget),
-        fitted=np.stack(fitted),
+        smooth=tuple(smooth),
+        cells=cells,
     )
 
 
-def _expect(population: Population, table: Floats) -> float:
-    """Mean of a table over the outcomes that a population gives."""
-    sham = binomial_rows(table.shape[0] - 1, population.p_sham)
-    destroy = binomial_rows(table.shape[1] - 1, population.p_destroy)
-    return float(((table.T @ sham) * destroy).sum(axis=0) @ population.weights)
+def _cells(population: Population, made: int) -> Floats:
+    """Its cell probabilities."""
+    return cell_matrix(made, made, population.p_sham, population.p_destroy) @ population.weights
+
+
+def _predict(
+    population: Population | None, table: Floats, made: int, before: Floats | None = None
+) -> Floats:
+    """Mean of a table over the outcomes at a larger budget, given each pair of flips; (cells,)."""
+    places = made + 1
+    if population is None:
+        return np.zeros(places * places)
+    more = table.shape[0] - made  # outcomes of the replays that are still to be made
+    joint = cell_matrix(made, made, population.p_sham, population.p_destroy) * population.weights
+    # Flips that the population cannot give leave it as it is.
+    joint[joint.sum(axis=1) == 0.0] = population.weights
+    if more == 1:
+        return table.ravel().copy()
+    sham = binomial_rows(more - 1, population.p_sham)
+    destroy = binomial_rows(more - 1, population.p_destroy)
+    means = np.empty(places * places)
+    first = 0 if before is None else before.shape[0] - made  # outcomes of the first of these
+    keep = subsampled_flips(more - 1, first - 1) if first else None
+    for cell in range(places * places):
+        x, y = divmod(cell, places)
+        new = table[x : x + more, y : y + more]
+        if before is not None and keep is not None:
+            new = new * (keep @ before[x : x + first, y : y + first] @ keep.T)
+        of_atoms = ((new.T @ sham) * destroy).sum(axis=0)
+        means[cell] = of_atoms @ joint[cell] / joint[cell].sum()
+    return means

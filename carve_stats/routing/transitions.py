@@ -150,17 +150,21 @@ def score_transitions(
     replays that were made, or binomial under a fitted population.
     """
     classes = [ScoreRule(comparison, rule.threshold) for comparison in _CLASSES]
-    keep = subsampled_flips(to_k, from_k)
-    before = [keep @ one.table(from_k, from_k).astype(float) @ keep.T for one in classes]
-    after = [one.table(to_k, to_k) for one in classes]
-    tables = np.array([[row * column for column in after] for row in before])
-    if groups is not None:
-        figures = np.array([groups.expected(table) for table in tables.reshape(9, *after[0].shape)])
-    else:
+    earlier = [one.table(from_k, from_k).astype(float) for one in classes]
+    later = [one.table(to_k, to_k).astype(float) for one in classes]
+    if groups is None:
+        before = _kept(earlier, to_k, from_k)
         cells = SubsampledCells(data.counts)
-        means = cells.means(tables.reshape(9, *after[0].shape), to_k)
+        means = cells.means([a * b for a in before for b in later], to_k)
         tallies = [cells.tally((data.value == value).astype(np.int64)) for value in VALUES]
         figures = means @ np.stack(tallies, axis=1)
+    elif from_k <= groups.made:
+        # Given the flips at the replays made, fewer of them say nothing of the next ones.
+        before = [one.ravel() for one in _kept(earlier, groups.made, from_k)]
+        after = [groups.by_cell(one) for one in later]
+        figures = np.array([(groups.observed * a * b).sum(axis=1) for a in before for b in after])
+    else:
+        figures = np.array([groups.expected(b, before=a) for a in earlier for b in later])
     repairs, harms, neither = figures.T.reshape(3, 3, 3)
     return ScoreTransitions(
         rule=rule,
@@ -171,6 +175,12 @@ def score_transitions(
         repairs=repairs,
         harms=harms,
     )
+
+
+def _kept(tables: list[Floats], k: int, to_k: int) -> list[Floats]:
+    """Means of tables over a random choice of the replays, for every outcome at k."""
+    keep = subsampled_flips(k, to_k)
+    return [keep @ one @ keep.T for one in tables]
 
 
 def _selected(rule: ScoreRule) -> Floats:

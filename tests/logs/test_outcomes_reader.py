@@ -173,7 +173,10 @@ def test_a_missing_gold_answer_is_neither_right_nor_wrong(tmp_path):
     assert outcomes.ledger.notes == (
         "1 questions, the first 'q9', are not in lvbench",
         "original: 2 of 3 outcomes are not known (2 no gold answer)",
+        "the videos of lvbench are not taken, since it has none for question 'q9': give videos=, or"
+        " a column video_id",
     )
+    assert outcomes.cluster is None
     assert outcomes.ledger.inputs == ("data frame", str(path))
 
 
@@ -185,11 +188,13 @@ def test_ids_of_another_kind_than_the_benchmarks(tmp_path):
     assert str(error.value) == (
         "data frame: none of its questions is in lvbench: ids are such as 'v_1' here and 'q1'"
         " there; name the column that holds the benchmark's with columns={'question_id': …}"
+        " (--outcome-map question_id=…)"
     )
     outcomes = read_outcomes(table, gold=path, columns={"question_id": "uid"})
     equal(outcomes.original_correct, [1])
-    assert "the column 'question_id' is not read, since columns= names 'uid'" in str(
-        outcomes.ledger.notes
+    assert (
+        "the column 'question_id' is not read, since columns= (--outcome-map) names 'uid'"
+        in str(outcomes.ledger.notes)
     )
 
 
@@ -309,7 +314,7 @@ def test_a_gold_answer_by_another_name_is_no_answerer(name):
         ({"question_id": ["a"], "strong_correct": [1]}, None,
          "no column original_correct or original_answer; it has question_id, strong_correct"),
         ({"question_id": ["a"], "original_correct": [1]}, {"video_id": "clip"},
-         "no column 'clip', which columns= names for video_id; it has question_id, original"),
+         "no column 'clip', which columns= .--outcome-map. names for video_id; it has question_id"),
         ({"question_id": ["a"], "original_correct": [1]}, ["question_id"],
          "columns is a list: give a mapping"),
         ({"question_id": ["a"], "original_correct": [1]}, {"video_id": ["x"]},
@@ -549,7 +554,8 @@ def test_videos_of_the_benchmark_or_a_mapping(tmp_path):
     assert outcomes.cluster.tolist() == ["v1", "v2"]
     assert outcomes.ledger.notes == ()
     path = lvbench(tmp_path, ["A"], videos=["v1"])  # q2 is in no video that is known
-    assert read_outcomes(table, gold=path).cluster is None
+    with pytest.raises(InputError, match="question 'q2' has no video_id in lvbench"):
+        read_outcomes(table, gold=path)
 
 
 def test_videos_that_contradict_each_other():
@@ -561,3 +567,34 @@ def test_videos_that_contradict_each_other():
     )
     with pytest.raises(InputError, match="question 'b' has no video_id and others have"):
         read_outcomes(table)
+
+
+def test_a_gap_in_the_benchmarks_videos_is_refused(tmp_path):
+    path = lvbench(tmp_path, ["A", "B"], videos=["v", "w"])
+    table = pandas.DataFrame({"question_id": ["q1", "q2", "q9"], "original_correct": [1, 0, 1]})
+    with pytest.raises(InputError, match=r"question 'q9' has no video_id in lvbench .*--videos"):
+        read_outcomes(table.assign(strong_correct=[1, 1, 0]), gold=path)
+    videos = {"q1": "v", "q2": "w", "q9": "x"}
+    outcomes = read_outcomes(table.assign(strong_correct=[1, 1, 0]), gold=path, videos=videos)
+    assert outcomes.cluster.tolist() == ["v", "w", "x"]
+    left_out = read_outcomes(table.assign(strong_correct=[1, 1, None]), gold=path)
+    assert any("'q9': give videos=" in note for note in left_out.ledger.notes)
+
+
+@pytest.mark.parametrize("name", ["score", "Δ", "cluster", "posterior mean"])
+def test_a_column_of_a_built_in_name_is_refused_and_can_be_named_anew(name):
+    table = pandas.DataFrame({"question_id": ["a"], "original_correct": [1], name: [0.5]})
+    with pytest.raises(InputError, match=rf"data frame: .* called '{name}'.*\(--outcome-map\)"):
+        read_outcomes(table)
+    assert list(read_outcomes(table, columns={"mine": name}).covariates) == ["mine"]
+
+
+def test_free_text_without_options_says_what_has_them():
+    table = pandas.DataFrame(
+        {"question_id": ["a", "b"], "gold_answer": "A", "original_answer": ["A", "the gull"]}
+    )
+    (note,) = read_outcomes(table).ledger.notes
+    assert note == (
+        "original: 1 of 2 outcomes are not known (1 not a label, and no options to read it with);"
+        " gold= (--gold), the benchmark's file, has them"
+    )

@@ -249,11 +249,12 @@ def test_nearest_mixture_is_that_of_non_negative_least_squares(rng):
 def test_largest_minorant_is_the_dual_of_the_linear_program(rng):
     functions, target = rng.random((40, 5)), rng.random(40)
     centre = rng.dirichlet(np.ones(40)) @ functions
-    constant, z, _ = largest_minorant(functions, target, centre, 0.0)
+    constant, z, _, missed = largest_minorant(functions, target, centre, 0.0)
     rows = np.column_stack([np.ones(40), functions]).T
     primal = linprog(target, A_eq=rows, b_eq=np.append(1.0, centre), method="highs")
     assert constant + z @ centre == pytest.approx(primal.fun, abs=1e-6)
     assert (constant + functions @ z <= target + 1e-6).all()
+    assert 0.0 <= missed < 1e-6
 
 
 def test_a_program_that_fails_is_named():

@@ -202,3 +202,13 @@ def test_no_question_is_left():
     assert math.isnan(result.gain_difference.estimate)
     assert result.overlap["jaccard"] is None
     json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_one_of_a_kind_and_unknown_clusters_in_words():
+    outcomes = Outcomes(["a"], [0], {"f": [1]})
+    known = ReplayCounts(["a"], [0], [3], [0], [3], cluster=["v"])
+    unknown = ReplayCounts(["a"], [0], [3], [0], [3])
+    shown = str(compare_rules(known, outcomes, "always", "never"))
+    assert "Routing to f: 1 question, 1 cluster (95 %" in shown
+    shown = str(compare_rules(unknown, outcomes, "always", "never"))
+    assert "1 question, clusters unknown (no intervals)\n" in shown

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from carve_stats.errors import InputError
-from carve_stats.routing.controls import random_control, strata_codes
+from carve_stats.routing.controls import NO_CHANCE, random_control, strata_codes
 from carve_stats.routing.random_net import net_distribution
 
 # Repaired and harmed by the published rule and not: 98 + 64, 57 + 41; 538 of 1,258 deferred.
@@ -230,3 +230,23 @@ def test_many_wide_columns_do_not_overflow():
 def test_wrong_columns_are_refused(columns, message):
     with pytest.raises(InputError, match=message):
         strata_codes(*columns)
+
+
+@pytest.mark.parametrize(
+    ("deferred", "strata", "chance"),
+    [
+        ([1, 0, 1, 0], [0, 0, 0, 0], None),
+        ([1, 1, 1, 1], [0, 0, 0, 0], NO_CHANCE),
+        ([1, 1, 0, 0], [0, 0, 1, 1], NO_CHANCE),
+        ([1, 0, 1, 0], [0, 1, 2, 3], NO_CHANCE),
+        ([1, 0, 1, 1], [0, 0, 1, 1], None),
+        ([1, 0, 1, 1], [0, 0, 1, 2], "nothing is left to chance in 2 of 3 strata, "),
+    ],
+)
+def test_where_nothing_is_left_to_chance(deferred, strata, chance):
+    control = random_control([1, -1, 0, 1], deferred, strata)
+    assert (control.chance or "").startswith(chance or "")
+    assert (control.chance is None) == (chance is None)
+    assert (control.chance == NO_CHANCE) == (control.net_low == control.net_high)
+    if chance == NO_CHANCE:
+        assert control.p_value == 1

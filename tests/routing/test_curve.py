@@ -15,6 +15,7 @@ from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.inference.prediction import TOO_FAR
 from carve_stats.outcomes import Outcomes
+from carve_stats.population.mixing import Population
 from carve_stats.routing.curve import (
     BANDS,
     EXACT,
@@ -237,12 +238,11 @@ class TestRetuned:
         counts, outcomes = random_log(rng, n=150, k=1)
         point = routing_curve(counts, outcomes, k=[5], model="em").points[0]
         data, made, _ = at_one_budget(join(counts, outcomes))
-        fits = fit_groups(data, (made, made), "em")
+        fits = fit_groups(data, made, "em")
         nets = []
         for j in range(-5, 6):
-            repairs, harms, _ = expected_by_scipy(
-                fits.populations, fits.sizes, f"score <= {Fraction(j, 5)}", 5
-            )
+            rule = f"score <= {Fraction(j, 5)}"
+            repairs, harms, _ = expected_by_scipy(data, fits.populations, rule, 5)
             nets.append(repairs - harms)
         best = int(np.argmax(nets))
         assert str(point.retuned.rule) == f"score <= {Fraction(best - 5, 5)}"
@@ -251,19 +251,24 @@ class TestRetuned:
         assert point.retuned.gain_points.low < point.retuned.best_points
 
 
-def expected_by_scipy(populations, sizes, rule, k):
-    """Expected selected questions of each group, from SciPy's binomial law."""
+def expected_by_scipy(data, populations, rule, k):
+    """Expected selected questions of each value: each keeps its flips and has new ones."""
     expected = []
-    for population, size in zip(populations, sizes, strict=True):
-        x = stats.binom.pmf(np.arange(k + 1)[:, None], k, population.p_sham)
-        y = stats.binom.pmf(np.arange(k + 1)[:, None], k, population.p_destroy)
-        share = sum(
-            (x[i] * y[j]) @ population.weights
-            for i in range(k + 1)
-            for j in range(k + 1)
-            if selects(rule, Fraction(j - i, k))
-        )
-        expected.append(size * share)
+    for value, population in zip(VALUES, populations, strict=True):
+        total = 0.0
+        for i in np.flatnonzero(data.counts.scored & (data.value == value)):
+            x, y = data.counts.sham_flips[i], data.counts.destroy_flips[i]
+            made, p, q = data.counts.sham_replays[i], population.p_sham, population.p_destroy
+            posterior = population.weights * stats.binom.pmf(x, made, p)
+            posterior = posterior * stats.binom.pmf(y, made, q)
+            posterior /= posterior.sum()
+            total += sum(
+                (stats.binom.pmf(a, k - made, p) * stats.binom.pmf(b, k - made, q)) @ posterior
+                for a in range(k - made + 1)
+                for b in range(k - made + 1)
+                if selects(rule, Fraction(int(y + b - x - a), k))
+            )
+        expected.append(total)
     return expected
 
 
@@ -273,11 +278,11 @@ class TestPredicted:
         counts, outcomes = random_log(rng, n=60, k=1)
         point = routing_curve(counts, outcomes, "score < 1/3", k=[4], model=model).points[0]
         data, made, _ = at_one_budget(join(counts, outcomes))
-        fits = fit_groups(data, (made, made), model)
+        fits = fit_groups(data, made, model)
         sizes = [int((data.counts.scored & (data.value == value)).sum()) for value in VALUES]
-        assert fits.sizes == tuple(sizes)
+        assert fits.observed.sum(axis=1) == pytest.approx(sizes)
         assert {one.fit.method for one in fits.populations} == {model}
-        repairs, harms, neither = expected_by_scipy(fits.populations, sizes, "score < 1/3", 4)
+        repairs, harms, neither = expected_by_scipy(data, fits.populations, "score < 1/3", 4)
         assert point.predicted
         assert point.repairs == pytest.approx(repairs, abs=1e-8)
         assert point.harms == pytest.approx(harms, abs=1e-8)
@@ -288,6 +293,34 @@ class TestPredicted:
         assert point.yield_per_100.estimate == pytest.approx(ratio, abs=1e-8)
         at_random = 100 * (repairs + harms + neither) / len(data) * data.value.mean()
         assert point.random_points == pytest.approx(at_random, abs=1e-8)
+
+    def test_where_nothing_depends_on_k_nothing_is_predicted(self, rng):
+        counts, outcomes = random_log(rng, n=120, k=1)
+        exact, *beyond = routing_curve(
+            counts, outcomes, "score <= 1", k=[1, 2, 5], model="em"
+        ).points
+        for point in beyond:
+            assert point.gain_points.estimate == pytest.approx(exact.gain_points.estimate)
+            assert point.gain_points.low == pytest.approx(exact.gain_points.low, abs=0.02)
+            assert point.gain_points.high == pytest.approx(exact.gain_points.high, abs=0.02)
+            assert point.selected == pytest.approx(exact.selected)
+        for point in routing_curve(counts, outcomes, "score < -1", k=[1, 3], model="em").points:
+            assert point.gain_points.estimate == 0.0
+            assert (point.gain_points.low, point.gain_points.high) == (None, None)
+
+    @pytest.mark.parametrize("seed", [1, 2, 5, 6])  # where the first grid has no such questions
+    def test_no_gain_is_beyond_what_could_be_repaired_or_harmed(self, seed):
+        rng = np.random.default_rng(seed)
+        drawn = Population.paper().draw(370, clusters=60, icc=0.1, rng=rng)
+        counts = drawn.replay(5, rng=rng)
+        effect = drawn.p_destroy - drawn.p_sham
+        original = rng.random(370) < 0.46
+        right = 0.1 + 0.4 * np.exp(-(((effect - 0.15) / 0.12) ** 2))
+        fallback = rng.random(370) < np.where(original, 0.92, right)
+        outcomes = Outcomes(drawn.question, original, {"strong": fallback}, cluster=drawn.cluster)
+        (point,) = routing_curve(counts, outcomes, k=[6]).points
+        assert -8.0 < point.gain_points.low < point.gain_points.estimate
+        assert point.gain_points.estimate < point.gain_points.high < 12.0
 
     def test_the_point_of_em_is_within_what_is_identified(self, rng):
         counts, outcomes = random_log(rng, n=200, k=1)

@@ -350,7 +350,8 @@ class TestEdges:
         assert bare.controls["plain"].p_value == known.controls["plain"].p_value
         assert UNKNOWN_CLUSTERS in bare.notes
         assert NO_CLUSTERS in bare.notes
-        assert "unknown clusters" in str(bare)
+        assert "clusters unknown (no intervals)" in str(bare)
+        assert "cluster t interval" not in str(bare)
         columns |= {"cluster": ["v"] * 200}
         again = evaluate_rule(ReplayCounts(**columns), outcomes)
         boot = evaluate_rule(ReplayCounts(**columns), outcomes, interval="bootstrap", rng=1)
@@ -439,6 +440,28 @@ class TestMatching:
         ):
             evaluate_rule(*log, match=["covered", "kind"])
 
+    @pytest.mark.parametrize("match", [5, [5], ["covered", None], [["covered"]]])
+    def test_what_is_no_name_is_refused(self, match):
+        log = published_log(covariates={"covered": [True] * 1258})
+        with pytest.raises(InputError, match="must be the name of a covariate, or a list"):
+            evaluate_rule(*log, match=match)
+
+    def test_missing_values_and_a_lack_of_chance_are_told(self):
+        text, number = ["yes", "", "yes", ""], [1.0, 2.0, math.nan, 4.0]
+        counts = ReplayCounts(list("abcd"), [0] * 4, [3] * 4, [3, 0, 3, 0], [3] * 4)
+        outcomes = Outcomes(
+            list("abcd"), [0, 1, 0, 1], {"f": [1, 1, 0, 1]},
+            covariates={"text": text, "number": number},
+        )  # fmt: skip
+        notes = evaluate_rule(counts, outcomes, match=["text", "number"]).notes
+        assert "match: 2 questions have no text, which counts as a value of its own" in notes
+        assert "match: 1 question has no number, which counts as a value of its own" in notes
+        assert (
+            "at random, as many of each stratum of text, number: nothing is left to chance: the"
+            " p-value of 1 says nothing"
+        ) in notes
+        assert not any("as many of all questions" in note for note in notes)
+
 
 class TestCosts:
     COUNTS = ReplayCounts(
@@ -471,6 +494,21 @@ class TestCosts:
         result = self.costs(original_tokens=[10, 20], fallback_tokens=[100, None])
         assert (result.costs["tokens_before"], result.costs["tokens_after"]) == (15.0, None)
         assert "fallback tokens are not known of 1 question" in result.notes
+
+    def test_the_fallbacks_alone(self):
+        result = self.costs(fallback_tokens=[100, 200], fallback_tools=[None, 3])
+        known = "no totals of {0} can be had; the fallback's are {1} a call"
+        for what, each in (("tokens", 200), ("tools", 3)):
+            note = f"the original's {what} are not known: " + known.format(what, each)
+            assert note in result.notes
+        result = self.costs(original_tokens=[None, 20], fallback_tokens=[100, 200])
+        assert f"the original's tokens are not all known: {known.format('tokens', 200)}" in (
+            result.notes
+        )
+        both = self.costs(original_tokens=[10, 20], fallback_tokens=[100, 200])
+        assert not any("totals" in note for note in (*both.notes, *self.costs().notes))
+        never = self.costs("never", fallback_tokens=[100, 200])
+        assert "the original's tokens are not known: no totals of tokens can be had" in never.notes
 
     def test_only_deferred_questions_need_the_cost_of_the_fallback(self):
         result = self.costs(original_tokens=[10, 20], fallback_tokens=[None, 200])
@@ -506,6 +544,8 @@ def test_text_and_html():
         "score <= 0    538       98     57   41        +7.62",
         "always       1258      162     98   64        +5.09",
         "as many of all questions",
+        "as many of each stratum of <b>",
+        "p-value: chance that as many questions deferred at random",
         "0.0489",
         "  * 9 questions have no score and keep the original answer",
     ):
@@ -521,3 +561,9 @@ def test_text_and_html():
 )
 def test_sums_of_shares_that_make_a_whole_number(total, whole):
     assert whole_if_close(total) == whole
+
+
+def test_one_of_a_kind_in_words():
+    counts = ReplayCounts(["a"], [0], [3], [0], [3], cluster=["v"])
+    result = evaluate_rule(counts, Outcomes(["a"], [0], {"f": [1]}))
+    assert "Routing to f: 1 question, 1 scored, 1 cluster (95 %" in str(result)

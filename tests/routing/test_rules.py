@@ -94,11 +94,38 @@ def test_unknown_texts_list_what_exists(text):
         ("confidence < much", "threshold='much' must be a number"),
         ("confidence < 1e400", "threshold='1e400' is too large"),
         ("score <= x", "threshold='x' must be a number"),
+        ("score != 0", "rule='score != 0': a rule compares with one of <, <=, =, >=, >, such as"),
+        ("confidence ≠ 1", "rule='confidence ≠ 1': a rule compares with one of"),
+        ("score <> 0", "rule='score <> 0': a rule compares with one of"),
+        ("score <= ", "rule='score <=' lacks a number at its end"),
+        ("confidence>", "rule='confidence>' lacks a number at its end"),
+        ("0 >= score", "has its number first: write 'score <= 0'"),
+        ("1/3>confidence", "has its number first: write 'confidence < 1/3'"),
+        (".5 == p", "has its number first: write 'p = .5'"),
     ],
 )
 def test_thresholds_that_are_none(text, message):
     with pytest.raises(InputError, match=message):
         as_routing_rule(text)
+
+
+@pytest.mark.parametrize("name", ["score", "confidence"])
+def test_a_very_long_threshold_is_cut_in_the_message(name):
+    with pytest.raises(InputError, match="9…' must be a number") as error:
+        as_routing_rule(f"{name} < {'9' * 9000}x")
+    assert len(str(error.value)) < 150
+
+
+def test_more_questions_than_there_are_is_a_note():
+    questions = questions_of(THREE[:1], confidence=[0.1])
+    assert LowestScores(99).notes(questions) == [
+        "rule 'lowest 99': only 1 question has a score, and all are deferred"
+    ]
+    assert LowestCovariate(99, "confidence").notes(questions) == [
+        "rule 'lowest 99 confidence': only 1 question has a confidence, and all are deferred"
+    ]
+    with pytest.raises(InputError, match="there is only 1 question to choose from"):
+        RandomDeferral(2).propensities(questions)
 
 
 @pytest.mark.parametrize("wrong", [None, 3, np.ones(3), Always])

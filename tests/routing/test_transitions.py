@@ -12,6 +12,7 @@ from routing_cases import random_log
 from scipy import stats
 
 from carve_stats.law.score_rule import ScoreRule
+from carve_stats.population.grid import cell_matrix
 from carve_stats.population.mixing import Population
 from carve_stats.routing.curve import routing_curve
 from carve_stats.routing.groups import VALUES, ValueGroups
@@ -96,12 +97,19 @@ def test_one_k_has_no_transitions(rng):
     assert routing_curve(*random_log(rng, n=20), k=[2]).transitions is None
 
 
+SIZES = (300, 200, 400)
+
+
 def known_groups(rng):
-    """Three populations that are known, and no question."""
+    """Three populations that are known, and questions that are just as they have them."""
     populations = tuple(
         Population(rng.random(4), rng.random(4), rng.dirichlet(np.ones(4))) for _ in VALUES
     )
-    return ValueGroups(1000, (300, 200, 400), populations, None, None)
+    observed = [
+        size * cell_matrix(1, 1, one.p_sham, one.p_destroy) @ one.weights
+        for size, one in zip(SIZES, populations, strict=True)
+    ]
+    return ValueGroups(1, 1000, np.array(observed), populations, (None, None), None)
 
 
 @pytest.mark.parametrize("rule", ["score <= 0", "score > 1/3"])
@@ -111,7 +119,7 @@ def test_predicted_ones_are_nested_binomial_sums(rng, rule, from_k, to_k):
     groups = known_groups(rng)
     threshold, more = Fraction(rule.split()[2]), to_k - from_k
     expected = []
-    for population, size in zip(groups.populations, groups.sizes, strict=True):
+    for population, size in zip(groups.populations, SIZES, strict=True):
         shares = np.zeros((3, 3))
         p, q = population.p_sham, population.p_destroy
         for a, b in itertools.product(range(from_k + 1), repeat=2):
@@ -132,7 +140,7 @@ def test_predicted_ones_are_nested_binomial_sums(rng, rule, from_k, to_k):
     nets = []
     for k in (from_k, to_k):
         net = 0.0
-        for sign, population, size in zip((1, -1), groups.populations, groups.sizes, strict=False):
+        for sign, population, size in zip((1, -1), groups.populations, SIZES, strict=False):
             for a, b in itertools.product(range(k + 1), repeat=2):
                 if selects(rule, Fraction(b - a, k)):
                     each = stats.binom.pmf(a, k, population.p_sham)
@@ -186,3 +194,15 @@ def test_text_and_html(rng):
     modelled = score_transitions(ScoreRule("<=", 0), 1, 2, data=None, groups=groups)
     assert MODELLED in modelled._repr_html_()
     assert "(predicted)" in str(modelled)
+
+
+def test_what_was_observed_stays_where_more_is_predicted(rng):
+    """Rows of a prediction are the log's own, and its change is that of the curve."""
+    counts, outcomes = random_log(rng, n=200, k=2)
+    curve = routing_curve(counts, outcomes, "score <= 1/3", k=[1, 2, 4], model="em")
+    found, exact = curve.transitions, routing_curve(counts, outcomes, "score <= 1/3", k=[1, 2])
+    assert (found.from_k, found.to_k, found.predicted) == (2, 4, True)
+    assert found.questions.sum(axis=1) == pytest.approx(
+        exact.transitions.questions.sum(axis=0), abs=1e-9
+    )
+    assert found.change.sum() == pytest.approx(curve.points[2].net - curve.points[1].net, abs=1e-9)

@@ -63,10 +63,8 @@ class LowestCovariate:
         known = int((~np.isnan(values)).sum())
         notes = missing_note(self, values, self.name)
         if known < self.m:
-            notes.append(
-                f"rule {str(self)!r}: only {known} questions have a {self.name}, and all are"
-                " deferred"
-            )
+            shown = "1 question has" if known == 1 else f"{known} questions have"
+            notes.append(f"rule {str(self)!r}: only {shown} a {self.name}, and all are deferred")
         return notes
 
     def __str__(self) -> str:

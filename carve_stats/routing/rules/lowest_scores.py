@@ -56,7 +56,8 @@ class LowestScores:
         scored = int(questions.counts.scored.sum())
         if scored >= self.m:
             return []
-        return [f"rule {str(self)!r}: only {scored} questions have a score, and all are deferred"]
+        shown = "1 question has" if scored == 1 else f"{scored} questions have"
+        return [f"rule {str(self)!r}: only {shown} a score, and all are deferred"]
 
     def __str__(self) -> str:
         return f"lowest {self.m}"

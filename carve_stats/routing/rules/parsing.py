@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -11,6 +12,7 @@ import carve_stats.routing.rules as folder
 from carve_stats.errors import InputError
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.routing.rules.base import Rule, check_rule
+from carve_stats.routing.rules.comparing import check_comparison
 from carve_stats.routing.rules.score_comparison import ScoreComparison
 
 __all__ = ["as_routing_rule"]
@@ -56,12 +58,24 @@ def as_routing_rule(rule: Rule | ScoreRule | str) -> Rule:
     if not isinstance(rule, str):
         check_rule(rule)
         return rule
+    try:
+        return _parsed(rule)
+    except InputError as error:
+        raise InputError(_LONG.sub(r"\1…", str(error))) from None
+
+
+_LONG = re.compile(r"([^\s']{40})[^\s']{20,}")
+"""What no message shows whole, such as a threshold of a thousand digits."""
+
+
+def _parsed(text: str) -> Rule:
+    check_comparison(text.strip())
     for module in _rules():
-        found: Rule | None = module.parse(rule.strip())
+        found: Rule | None = module.parse(text.strip())
         if found is not None:
             return found
     known = ", ".join(repr(module.TEXT) for module in _rules())
-    raise InputError(f"rule={rule!r} is unknown: the known ones are {known}")
+    raise InputError(f"rule={text!r} is unknown: the known ones are {known}")
 
 
 @cache

@@ -43,7 +43,8 @@ class RandomDeferral:
         """All m/n; shape (n,)."""
         n = len(questions.counts)
         if self.m > n:
-            raise InputError(f"rule {str(self)!r}: there are only {n} questions to choose from")
+            there = "there is only 1 question" if n == 1 else f"there are only {n} questions"
+            raise InputError(f"rule {str(self)!r}: {there} to choose from")
         return np.full(n, self.m / max(n, 1))
 
     def __str__(self) -> str:
