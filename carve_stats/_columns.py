@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from carve_stats.errors import InputError
 
-__all__ = ["as_column", "id_column", "is_missing"]
+__all__ = ["as_column", "id_column", "is_missing", "mask_column"]
 
 
 def id_column(name: str, values: ArrayLike) -> NDArray[np.str_]:
@@ -50,3 +50,14 @@ def is_missing(value: object) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA refuses to be compared
         return True
+
+
+def mask_column(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Which rows to keep; InputError for anything but truth values of this shape."""
+    keep = np.asarray(mask)
+    if keep.dtype != np.bool_ or keep.shape != shape:
+        raise InputError(
+            f"mask has dtype {keep.dtype} and shape {keep.shape}: it must be boolean, of"
+            f" shape {shape}"
+        )
+    return keep

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from carve_stats._columns import as_column, id_column, is_missing
+from carve_stats._columns import as_column, id_column, is_missing, mask_column
 from carve_stats.counts import Ledger
 from carve_stats.errors import InputError, unknown_name
 
@@ -231,12 +231,7 @@ class Outcomes:
         Outcomes
             Without a ledger: it speaks of what was read, not of what was chosen.
         """
-        keep = np.asarray(mask)
-        if keep.dtype != np.bool_ or keep.shape != self.question.shape:
-            raise InputError(
-                f"mask has dtype {keep.dtype} and shape {keep.shape}: it must be boolean, of"
-                f" shape {self.question.shape}"
-            )
+        keep = mask_column(mask, self.question.shape)
         # Rows of valid columns in order are valid and in order: nothing to check again.
         chosen = object.__new__(Outcomes)
         values = {n: getattr(self, n) for n in self.__dataclass_fields__ if n != "ledger"}
