@@ -23,6 +23,7 @@ _HOME = {
     "SignShares": "law.finite_replay",
     "Trajectory": "replay.trajectories",
     "compare_rules": "routing.comparison",
+    "curtailment": "planning.curtailment",
     "deferral_frontier": "routing.frontier",
     "evaluate_rule": "routing.evaluate",
     "exact_p_values": "law.exact_tests",
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from carve_stats.logs.outcomes import read_outcomes as read_outcomes
     from carve_stats.logs.reader import read_replays as read_replays
     from carve_stats.outcomes import Outcomes as Outcomes
+    from carve_stats.planning.curtailment import curtailment as curtailment
     from carve_stats.population.fit import fit_population as fit_population
     from carve_stats.population.mixing import Population as Population
     from carve_stats.replay.loop import run_replays as run_replays
