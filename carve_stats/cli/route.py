@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from carve_stats.counts import ReplayCounts
     from carve_stats.outcomes import Outcomes
     from carve_stats.routing.comparison import RuleComparison
-    from carve_stats.routing.curve import RoutingCurve
+    from carve_stats.routing.curve_result import RoutingCurve
     from carve_stats.routing.evaluate import RoutingEvaluation
     from carve_stats.routing.frontier import DeferralFrontier
     from carve_stats.routing.score_values import ScoreValues

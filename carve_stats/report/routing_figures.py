@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from carve_stats.law.score_rule import ScoreRule
-    from carve_stats.routing.curve import CurvePoint, RoutingCurve
+    from carve_stats.routing.curve_result import CurvePoint, RoutingCurve
     from carve_stats.routing.frontier import DeferralFrontier
     from carve_stats.routing.score_values import ScoreValues
     from carve_stats.routing.transitions import ScoreTransitions
@@ -53,7 +53,7 @@ def routing_curve_figure(curve: RoutingCurve) -> Figure:
         light band: with sampling error. Triangles: re-tuned at each k. Dashes: as many calls at
         random; solid line: every question deferred.
     """
-    from carve_stats.routing.curve import RoutingCurve
+    from carve_stats.routing.curve_result import RoutingCurve
 
     _check("curve", curve, RoutingCurve)
     exact = [point for point in curve.points if not point.predicted]
