@@ -33,6 +33,7 @@ _HOME = {
     "homogeneity_test": "inference.homogeneity",
     "interval_table": "law.intervals",
     "mean_score": "inference.rates",
+    "monitor_mean_score": "planning.monitoring",
     "parse_answer": "replay.parsing",
     "predict_signs": "inference.prediction",
     "question_posteriors": "inference.posterior",
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from carve_stats.logs.reader import read_replays as read_replays
     from carve_stats.outcomes import Outcomes as Outcomes
     from carve_stats.planning.curtailment import curtailment as curtailment
+    from carve_stats.planning.monitoring import monitor_mean_score as monitor_mean_score
     from carve_stats.population.fit import fit_population as fit_population
     from carve_stats.population.mixing import Population as Population
     from carve_stats.replay.loop import run_replays as run_replays
