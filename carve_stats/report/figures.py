@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ __all__ = [
     "new_figure",
     "score_distribution_figure",
     "sign_shares_figure",
+    "titled_legend",
 ]
 
 COLOURS = {
@@ -298,4 +299,24 @@ def _note(axes: Axes, low: float, high: float, y: float, text: str) -> None:
         ha="left" if right else "right",
         va="center",
         color=_INK,
+    )
+
+
+def titled_legend(
+    figure: Figure, pairs: Iterable[tuple[Any, str]], title: str, *, columns: int
+) -> None:
+    """Title and legend in one block above the axes, from handles and their labels."""
+    handles, labels = zip(*pairs, strict=True)
+    figure.legend(
+        handles,
+        labels,
+        title=title,
+        title_fontsize=12,
+        alignment="left",
+        loc="outside upper left",
+        ncols=columns,
+        frameon=False,
+        handletextpad=0.6,
+        columnspacing=1.4,
+        borderpad=0.2,
     )

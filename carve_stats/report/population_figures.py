@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from carve_stats.errors import InputError
-from carve_stats.report.figures import COLOURS, bare_axes, drawing_style, new_figure
+from carve_stats.report.figures import (
+    COLOURS,
+    bare_axes,
+    drawing_style,
+    new_figure,
+    titled_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -234,15 +240,5 @@ def _draw_sign(axes: Axes, ordered: list[SignPrediction], sign: str) -> None:
 
 
 def _legend(figure: Figure, axes: Axes, title: str, *, columns: int) -> None:
-    figure.legend(
-        *axes.get_legend_handles_labels(),
-        title=title,
-        title_fontsize=12,
-        alignment="left",
-        loc="outside upper left",
-        ncols=columns,
-        frameon=False,
-        handletextpad=0.6,
-        columnspacing=1.4,
-        borderpad=0.2,
-    )
+    pairs = zip(*axes.get_legend_handles_labels(), strict=True)
+    titled_legend(figure, pairs, title, columns=columns)

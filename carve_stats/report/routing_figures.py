@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from carve_stats import _display
 from carve_stats.errors import InputError
-from carve_stats.report.figures import COLOURS, bare_axes, drawing_style, new_figure
+from carve_stats.report.figures import (
+    COLOURS,
+    bare_axes,
+    drawing_style,
+    new_figure,
+    titled_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -490,16 +496,4 @@ def _legend(
         return next((i for i, part in enumerate(order) if part in pair[1]), len(order))
 
     pairs.sort(key=place)
-    figure.legend(
-        [handle for handle, _ in pairs],
-        [label for _, label in pairs],
-        title=title,
-        title_fontsize=12,
-        alignment="left",
-        loc="outside upper left",
-        ncols=columns,
-        frameon=False,
-        handletextpad=0.6,
-        columnspacing=1.4,
-        borderpad=0.2,
-    )
+    titled_legend(figure, pairs, title, columns=columns)

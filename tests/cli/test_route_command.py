@@ -148,7 +148,7 @@ def test_the_terminal_shows_each_result_and_no_note_twice(tables, command):
         "Routing to strong",
         "Deferring at random",
         "Gain in points of deferring",
-        "Scores from k = ",
+        "Scores from k = 2 to k = 3",
         "Deferring to strong by score",
         "a: score <= 0",
     ]
