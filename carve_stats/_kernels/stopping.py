@@ -87,26 +87,37 @@ def count_paths(
 ) -> None:
     """How many sequences lead to each state, among those whose first replays are as given.
 
-    `first_sham` is (k′, u): u of the first k′ SHAM replays flipped; (0, 0) admits all.
+    `action` and `out` have the shape (A + 1, B + 1, S, D): a invalid SHAM and b invalid DESTROY
+    replays come before the row and the column, and A and B are the most that are looked at.
+    `first_sham` is (k′, u): u of the first k′ valid SHAM replays flipped; (0, 0) admits all.
     """
+    invalid_sham, invalid_destroy = action.shape[0] - 1, action.shape[1] - 1
     out[:] = 0.0
-    out[0, 0] = 1.0
+    out[0, 0, 0, 0] = 1.0
     for made in range(k_sham + k_destroy + 1):
-        for i in range(max(0, made - k_destroy), min(k_sham, made) + 1):
-            j = made - i
-            for x in range(i + 1):
-                row = i * (i + 1) // 2 + x
-                below = row + i + 1
-                for y in range(j + 1):
-                    column = j * (j + 1) // 2 + y
-                    beside = column + j + 1
-                    if (i == first_sham[0] and x != first_sham[1]) or (
-                        j == first_destroy[0] and y != first_destroy[1]
-                    ):
-                        out[row, column] = 0.0
-                    elif action[row, column] == 0:
-                        out[below, column] += out[row, column]
-                        out[below + 1, column] += out[row, column]
-                    elif action[row, column] == 1:
-                        out[row, beside] += out[row, column]
-                        out[row, beside + 1] += out[row, column]
+        for a in range(min(invalid_sham, made) + 1):
+            for b in range(min(invalid_destroy, made - a) + 1):
+                valid = made - a - b
+                for i in range(max(0, valid - k_destroy + b), min(k_sham - a, valid) + 1):
+                    j = valid - i
+                    for x in range(i + 1):
+                        row = i * (i + 1) // 2 + x
+                        below = row + i + 1
+                        for y in range(j + 1):
+                            column = j * (j + 1) // 2 + y
+                            beside = column + j + 1
+                            paths = out[a, b, row, column]
+                            if (i == first_sham[0] and x != first_sham[1]) or (
+                                j == first_destroy[0] and y != first_destroy[1]
+                            ):
+                                out[a, b, row, column] = 0.0
+                            elif action[a, b, row, column] == 0:
+                                out[a, b, below, column] += paths
+                                out[a, b, below + 1, column] += paths
+                                if a < invalid_sham:
+                                    out[a + 1, b, row, column] += paths
+                            elif action[a, b, row, column] == 1:
+                                out[a, b, row, beside] += paths
+                                out[a, b, row, beside + 1] += paths
+                                if b < invalid_destroy:
+                                    out[a, b + 1, row, column] += paths

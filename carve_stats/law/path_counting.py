@@ -9,17 +9,21 @@ many of them begin in a certain way is a count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from carve_stats._kernels.stopping import count_paths
 from carve_stats.errors import InputError
 from carve_stats.law._arguments import one_whole_number, whole_number
-from carve_stats.law._flip_states import state_places
+from carve_stats.law._flip_states import flip_states
 from carve_stats.law.stopping import StoppingPlan
 
 __all__ = ["PathShares", "path_shares"]
+
+_MOST_STATES = 2**26  # half a gigabyte of path counts
+_OPEN, _NEVER = -1, -2  # in the table of rows: a state that goes on, a state that nothing leads to
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -29,61 +33,78 @@ class PathShares:
     Parameters
     ----------
     to_k_sham, to_k_destroy : int
-        The first replays looked at.
+        The first valid replays looked at.
     terminals : ndarray of int, shape (T, 4)
-        The states (i, x, j, y): replays and flips of SHAM, then of DESTROY.
+        The states (i, x, j, y): valid replays and flips of SHAM, then of DESTROY.
+    invalid : ndarray of int, shape (T, 2)
+        Invalid SHAM and DESTROY replays of those states.
     shares : ndarray, shape (T, (to_k_sham + 1)·(to_k_destroy + 1))
         Column u·(to_k_destroy + 1) + v: the share of the paths whose first replays had u SHAM and
-        v DESTROY flips. Rows sum to 1.
+        v DESTROY flips. Rows sum to 1; NaN where so many replays were invalid that an arm cannot
+        have the first replays looked at, or any, whatever its flips.
     """
 
     to_k_sham: int
     to_k_destroy: int
     terminals: NDArray[np.int64]
+    invalid: NDArray[np.int64]
     shares: NDArray[np.float64]
+    _table: NDArray[np.int32] = field(repr=False)
 
-    def rows(self, i: ArrayLike, x: ArrayLike, j: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
+    def rows(
+        self,
+        i: ArrayLike,
+        x: ArrayLike,
+        j: ArrayLike,
+        y: ArrayLike,
+        invalid_sham: ArrayLike = 0,
+        invalid_destroy: ArrayLike = 0,
+    ) -> NDArray[np.int64]:
         """The row of each question.
 
         Parameters
         ----------
         i, x, j, y : array_like of int, shape (n,)
-            Replays and flips of SHAM, and of DESTROY.
+            Valid replays and flips of SHAM, and of DESTROY.
+        invalid_sham, invalid_destroy : array_like of int, shape (n,)
+            Replays that gave no valid answer.
 
         Returns
         -------
         ndarray of int, shape (n,)
-            Indices of rows of `shares`.
+            Indices of rows of `shares`; −1 where the plan goes on: an unfinished question.
 
         Raises
         ------
         InputError
-            A question in a state that the plan does not stop in.
+            A question in a state that the plan does not lead to.
         """
-        states = np.column_stack(
-            [whole_number(n, v, least=0) for n, v in zip("ixjy", (i, x, j, y), strict=True)]
-        )
-        within = (states <= self.terminals.max(axis=0)).all(axis=1)
-        within &= (states[:, 1] <= states[:, 0]) & (states[:, 3] <= states[:, 2])
-        rows, columns = state_places(self.terminals)
-        table = np.full((rows.max() + 1, columns.max() + 1), -1)
-        table[rows, columns] = np.arange(rows.size)
-        # Where x is at most the largest x, and i the largest i, the place may still be beyond.
-        rows, columns = state_places(np.where(within[:, None], states, 0))
-        within &= (rows < table.shape[0]) & (columns < table.shape[1])
-        found = np.where(within, table[np.where(within, rows, 0), np.where(within, columns, 0)], -1)
-        wrong = np.flatnonzero(found < 0)
+        names = ("i", "x", "j", "y", "invalid_sham", "invalid_destroy")
+        given = [
+            whole_number(name, value, least=0)
+            for name, value in zip(names, (i, x, j, y, invalid_sham, invalid_destroy), strict=True)
+        ]
+        i, x, j, y, a, b = (np.atleast_1d(part) for part in np.broadcast_arrays(*given))
+        row, column = i * (i + 1) // 2 + x, j * (j + 1) // 2 + y
+        shape = self._table.shape
+        within = (x <= i) & (y <= j) & (a < shape[0]) & (b < shape[1])
+        within &= (row < shape[2]) & (column < shape[3])
+        found = np.full(i.shape, _NEVER)
+        found[within] = self._table[a[within], b[within], row[within], column[within]]
+        wrong = np.flatnonzero(found == _NEVER)
         if wrong.size:
-            made, flips, made_destroy, flips_destroy = states[wrong[0]].tolist()
+            at = wrong[0]
             raise InputError(
-                f"question {wrong[0]} has {flips} of {made} SHAM and {flips_destroy} of"
-                f" {made_destroy} DESTROY replays flipped: the plan does not stop there, so it is"
-                " unfinished or of another plan"
+                f"question {at} has {x[at]} of {i[at]} SHAM and {y[at]} of {j[at]} DESTROY replays"
+                f" flipped, {a[at]} and {b[at]} invalid: the plan does not lead there, so they are"
+                " of another plan"
             )
         return found
 
 
-def path_shares(plan: StoppingPlan, to_k_sham: int, to_k_destroy: int) -> PathShares:
+def path_shares(
+    plan: StoppingPlan, to_k_sham: int, to_k_destroy: int, *, invalid: tuple[int, int] = (0, 0)
+) -> PathShares:
     """How the first replays went, given where a question stopped.
 
     Parameters
@@ -91,7 +112,10 @@ def path_shares(plan: StoppingPlan, to_k_sham: int, to_k_destroy: int) -> PathSh
     plan : StoppingPlan
         The plan that the replays followed.
     to_k_sham, to_k_destroy : int
-        The first replays to look at, up to `StoppingPlan.guaranteed`; 0 leaves an arm out.
+        The first valid replays to look at, up to `StoppingPlan.guaranteed`; 0 leaves an arm out.
+    invalid : (int, int)
+        The most invalid SHAM and DESTROY replays that a question has; such a replay is spent, see
+        `StoppingPlan.reduced`.
 
     Returns
     -------
@@ -101,7 +125,7 @@ def path_shares(plan: StoppingPlan, to_k_sham: int, to_k_destroy: int) -> PathSh
     Raises
     ------
     InputError
-        More replays than every question gets.
+        More replays than every question gets whose invalid replays leave room for them.
 
     Notes
     -----
@@ -110,6 +134,12 @@ def path_shares(plan: StoppingPlan, to_k_sham: int, to_k_destroy: int) -> PathSh
     p_d), the cell of a run with that budget: any average over questions of any function of the
     cell is unbiased, and what the state does not tell about the order is averaged out
     (Rao and Blackwell).
+
+    With invalid replays the paths are those of flips, other answers and invalid ones. That whether
+    a replay is valid does not depend on its flip, given the question and the arm, is assumed, as
+    everywhere; and that any order of valid and invalid ones is as likely as any other. A question
+    that cannot have k′ valid replays would not have them without stopping either, so that leaving
+    it out selects nothing by its flips.
 
     References
     ----------
@@ -123,23 +153,80 @@ def path_shares(plan: StoppingPlan, to_k_sham: int, to_k_destroy: int) -> PathSh
     >>> paths.shares[paths.rows([3], [1], [2], [2])]  # cells (0, 0), (0, 1), (1, 0), (1, 1)
     array([[0. , 0.5, 0. , 0.5]])
     """
-    kept = (
+    to = (
         one_whole_number("to_k_sham", to_k_sham, least=0),
         one_whole_number("to_k_destroy", to_k_destroy, least=0),
     )
-    guaranteed = plan.guaranteed
-    if kept[0] > guaranteed[0] or kept[1] > guaranteed[1]:
-        raise InputError(
-            f"(to_k_sham, to_k_destroy)={kept} must not exceed {guaranteed}: the SHAM and DESTROY"
-            f" replays that every question of this plan gets; a plan with a larger minimum has more"
-        )
-    terminals = plan.terminals
-    rows, columns = state_places(terminals)
+    _check_within(to, plan.guaranteed, "every question of this plan gets")
+    action = _actions(plan, invalid)
+    sham, destroy = flip_states(plan.k_sham), flip_states(plan.k_destroy)
+    # Of an arm too short for the first replays looked at nothing has to be counted.
+    paths = _count(plan, action, (0, 0), (0, 0))
+    table = np.where(paths > 0.0, _OPEN, _NEVER).astype(np.int32)
+    stops = np.nonzero((action < 0) & (paths > 0.0))
+    a, b, row, column = stops
+    table[stops] = np.arange(a.size)
+    terminals = np.column_stack(
+        [sham[0][row], sham[1][row], destroy[0][column], destroy[1][column]]
+    )
+    # A question stops at once where an arm has no valid replay to come: it has no score.
+    enough = (plan.k_sham - a >= max(to[0], 1)) & (plan.k_destroy - b >= max(to[1], 1))
+    made = terminals[enough][:, [0, 2]].min(axis=0)
+    _check_within(to, (int(made[0]), int(made[1])), "every question gets, with invalid ones spent,")
     begun = [
-        plan.count_paths((kept[0], u), (kept[1], v))[rows, columns]
-        for u in range(kept[0] + 1)
-        for v in range(kept[1] + 1)
+        _count(plan, action, (to[0], u), (to[1], v))[stops]
+        for u in range(to[0] + 1)
+        for v in range(to[1] + 1)
     ]
-    shares = np.column_stack(begun) / plan.paths[rows, columns][:, None]
-    shares.flags.writeable = terminals.flags.writeable = False
-    return PathShares(to_k_sham=kept[0], to_k_destroy=kept[1], terminals=terminals, shares=shares)
+    shares = np.column_stack(begun) / paths[stops][:, None]
+    shares[~enough] = np.nan
+    invalid_replays = np.column_stack([a, b])
+    for array in (shares, terminals, invalid_replays, table):
+        array.flags.writeable = False
+    return PathShares(
+        to_k_sham=to[0],
+        to_k_destroy=to[1],
+        terminals=terminals,
+        invalid=invalid_replays,
+        shares=shares,
+        _table=table,
+    )
+
+
+def _actions(plan: StoppingPlan, invalid: tuple[int, int]) -> NDArray[np.int8]:
+    """What follows in each state after each number of invalid replays, shape (A+1, B+1, S, D)."""
+    most = (
+        min(one_whole_number("invalid", invalid[0], least=0), plan.k_sham),
+        min(one_whole_number("invalid", invalid[1], least=0), plan.k_destroy),
+    )
+    shape = (most[0] + 1, most[1] + 1, *plan.action.shape)
+    if np.prod(shape, dtype=float) > _MOST_STATES:
+        raise InputError(
+            f"up to {most[0]} SHAM and {most[1]} DESTROY replays of a question are invalid, and"
+            f" k_sham={plan.k_sham}, k_destroy={plan.k_destroy}: too many states to count paths in"
+        )
+    action = np.full(shape, -1, np.int8)
+    for a in range(min(most[0], plan.k_sham - 1) + 1):
+        for b in range(min(most[1], plan.k_destroy - 1) + 1):
+            left = plan.reduced(a, b).action
+            action[a, b, : left.shape[0], : left.shape[1]] = left
+    return action
+
+
+def _count(
+    plan: StoppingPlan,
+    action: NDArray[np.int8],
+    first_sham: tuple[int, int],
+    first_destroy: tuple[int, int],
+) -> NDArray[np.float64]:
+    out = np.empty(action.shape)
+    count_paths(plan.k_sham, plan.k_destroy, action, first_sham, first_destroy, out)
+    return out
+
+
+def _check_within(to: tuple[int, int], most: tuple[int, int], whose: str) -> None:
+    if to[0] > most[0] or to[1] > most[1]:
+        raise InputError(
+            f"(to_k_sham, to_k_destroy)={to} must not exceed {most}: the valid SHAM and DESTROY"
+            f" replays that {whose} at least; a plan with a larger minimum has more"
+        )

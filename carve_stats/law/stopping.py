@@ -118,6 +118,63 @@ class StoppingPlan:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    def reduced(self, sham: int, destroy: int) -> StoppingPlan:
+        """What holds once some replays gave no valid answer: those are spent.
+
+        Parameters
+        ----------
+        sham, destroy : int
+            Invalid SHAM and DESTROY replays so far.
+
+        Returns
+        -------
+        StoppingPlan
+            Of the budget (k_sham − sham, k_destroy − destroy): in the same order, but for an arm
+            that is spent; it stops where this one does, and where the smaller budget decides.
+
+        Raises
+        ------
+        InputError
+            An arm without any valid replay to come: such a question has no score.
+
+        Notes
+        -----
+        Replays to come may be invalid too. Of a rule with <, <=, >= or >, and of the sign, the
+        decision holds nevertheless: the score is largest and smallest where all of them are valid,
+        since (y + m)/(j + m) grows with m and x/(i + m) falls. A rule with = has no such guarantee.
+
+        Examples
+        --------
+        >>> plan = fixed_plan(3, 3, "score <= 0", "alternate")
+        >>> plan.decision(2, 0, 1, 1), plan.reduced(1, 0).decision(2, 0, 1, 1)
+        (None, False)
+        """
+        invalid = (
+            one_whole_number("sham", sham, least=0),
+            one_whole_number("destroy", destroy, least=0),
+        )
+        budget = self.k_sham - invalid[0], self.k_destroy - invalid[1]
+        if min(budget) < 1:
+            raise InputError(
+                f"(sham, destroy)={invalid} leaves an arm of (k_sham, k_destroy)="
+                f"({self.k_sham}, {self.k_destroy}) without a valid replay: there is no score"
+            )
+        minimum = min(self.minimum[0], budget[0]), min(self.minimum[1], budget[1])
+        if self.order != "optimal":
+            return fixed_plan(*budget, self.rule, self.order, minimum)
+        certain = final_decisions(decision_classes(*budget, self.rule))
+        rows, columns = certain.shape
+        action = self.action[:rows, :columns].copy()
+        (i, _), (j, _) = flip_states(budget[0]), flip_states(budget[1])
+        i = i[:, None]
+        action[(action == 0) & (i == budget[0])] = 1
+        action[(action == 1) & (j == budget[1])] = 0
+        # Once decided, only what an arm lacks of its minimum is replayed.
+        short = np.where(i < minimum[0], 0, np.where(j < minimum[1], 1, -1))
+        action = np.where(certain >= 0, short, action)
+        verdict = np.where(certain >= 0, certain, self.verdict[:rows, :columns])
+        return StoppingPlan(*budget, self.rule, self.order, minimum, action, verdict)
+
     def next_condition(self, i: int, x: int, j: int, y: int) -> str | None:
         """The condition of the next replay.
 
@@ -193,11 +250,11 @@ class StoppingPlan:
             Whole numbers, exact up to 2^53. Those of states with fewer than k′ replays mean
             nothing.
         """
-        out = np.empty(self.action.shape)
+        out = np.empty((1, 1, *self.action.shape))
         kernels.count_paths(
-            self.k_sham, self.k_destroy, self.action, first_sham, first_destroy, out
+            self.k_sham, self.k_destroy, self.action[None, None], first_sham, first_destroy, out
         )
-        return out
+        return out[0, 0]
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values; the table of an optimal order is compressed text.

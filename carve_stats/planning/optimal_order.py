@@ -81,7 +81,7 @@ def optimal_plan(
     for _ in range(_STEPS):
         middle = (low + high) / 2.0
         action = solve(math.exp(middle) * wrong)
-        kernels.count_paths(*budget, action, (0, 0), (0, 0), paths)
+        kernels.count_paths(*budget, action[None, None], (0, 0), (0, 0), paths[None, None])
         if float((paths * true_wrong)[action < 0].sum()) <= changed:
             best, high = action, middle
         else:

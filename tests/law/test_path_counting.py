@@ -127,13 +127,18 @@ def test_more_than_is_guaranteed_is_refused(order):
 
 
 @pytest.mark.parametrize(
-    "state", [(1, 0, 1, 1), (9, 0, 0, 0), (2, 3, 3, 3), (2**31 - 1, 3, 3, 3), (3, 3, 3, 3)]
+    "state", [(9, 0, 0, 0), (2, 3, 3, 3), (2**31 - 1, 3, 3, 3), (3, 3, 3, 3), (0, 0, 1, 0)]
 )
-def test_a_question_that_did_not_stop_there_is_refused(state):
+def test_a_question_that_the_plan_does_not_lead_to_is_refused(state):
     found = path_shares(plan_of(3, 3, "score <= 0", "alternate"), 1, 1)
     columns = [[a, b] for a, b in zip((3, 1, 2, 2), state, strict=True)]
-    with pytest.raises(InputError, match=r"question 1 has .* the plan does not stop there"):
+    with pytest.raises(InputError, match=r"question 1 has .* the plan does not lead there"):
         found.rows(*columns)
+
+
+def test_an_unfinished_question_has_no_row():
+    found = path_shares(plan_of(3, 3, "score <= 0", "alternate"), 1, 1)
+    assert found.rows([0, 1, 3], [0, 0, 1], [0, 1, 2], [0, 1, 2]).tolist()[:2] == [-1, -1]
 
 
 def test_no_questions_have_no_rows():
