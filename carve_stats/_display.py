@@ -14,6 +14,7 @@ from numbers import Integral
 
 __all__ = [
     "MISSING",
+    "counted",
     "html_block",
     "html_table",
     "interval",
@@ -123,6 +124,11 @@ def p_value(p: float | None) -> str:
     ('0.0312', '< 0.0001')
     """
     return "< 0.0001" if p is not None and p < 0.0001 else number(p, 4)
+
+
+def counted(n: int, noun: str) -> str:
+    """A number and its noun: ``1 question``, ``2 questions``."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def text_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

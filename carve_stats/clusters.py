@@ -25,6 +25,7 @@ __all__ = [
     "Estimate",
     "IntervalMethod",
     "bootstrap",
+    "bootstrap_generator",
     "check_level",
     "cluster_se",
     "cluster_sums",
@@ -139,6 +140,37 @@ def interval_method(method: str, level: float, codes: ArrayLike | None) -> Inter
     clusters = 0 if codes is None else count_clusters(codes)
     df = clusters - 1 if method == "t" and clusters > 1 else None
     return IntervalMethod(method, check_level(level), df)
+
+
+def bootstrap_generator(
+    interval: str, rng: np.random.Generator | int | None
+) -> np.random.Generator | None:
+    """The generator of the bootstrap; None where the intervals need none.
+
+    Parameters
+    ----------
+    interval : str
+        ``bootstrap``, or another method.
+    rng : numpy.random.Generator or int, optional
+        What the caller gave.
+
+    Returns
+    -------
+    numpy.random.Generator or None
+        The generator itself, or a new one from the seed.
+
+    Raises
+    ------
+    InputError
+        A bootstrap without a source of randomness.
+    """
+    if interval != "bootstrap":
+        return None
+    if rng is None:
+        raise InputError(
+            "interval='bootstrap' needs rng (--seed): give a numpy.random.Generator or seed"
+        )
+    return generator(rng)
 
 
 def check_level(level: float) -> float:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from carve_stats._columns import as_column, id_column, mask_column
 from carve_stats.errors import InputError
+
+if TYPE_CHECKING:  # its kernels are not needed to count
+    from carve_stats.law.stopping import StoppingPlan
 
 __all__ = ["CONDITIONS", "UNKNOWN_CLUSTERS", "Ledger", "ReplayCounts", "check_counts"]
 
@@ -23,6 +26,12 @@ UNKNOWN_CLUSTERS = (
     " or --video-pattern (in Python: videos=, video_pattern= or cluster=)"
 )
 """What a result says where `ReplayCounts.cluster` is None."""
+
+STOPPED = (
+    "the replays were stopped early ({rule}): rates and scores taken from them as they are would"
+    " be biased; use stopped_signs(counts) (carve-stats excess), whose figures are not"
+)
+"""What a function says that cannot do with counts whose questions were stopped early."""
 
 CONDITIONS = ("self", "sham", "destroy")
 
@@ -91,12 +100,16 @@ class ReplayCounts:
         Replays that were made and gave no valid answer; zero where not given.
     ledger : Ledger, optional
         What the reader used and left out.
+    stopping : StoppingPlan, optional
+        By which plan the questions were stopped early, their flips deciding when. Such counts
+        have no `score`, and are refused by all that would take them for those of a full run.
 
     Raises
     ------
     InputError
-        A question id twice, lengths that differ, a count that is not a whole number, or
-        more flips than replays; the message names the first question concerned.
+        A question id twice, lengths that differ, a count that is not a whole number, more flips
+        than replays, or more replays than the plan has; the message names the first question
+        concerned.
 
     Examples
     --------
@@ -119,6 +132,7 @@ class ReplayCounts:
     sham_invalid: NDArray[np.int64]
     destroy_invalid: NDArray[np.int64]
     ledger: Ledger | None
+    stopping: StoppingPlan | None
 
     def __init__(
         self,
@@ -135,6 +149,7 @@ class ReplayCounts:
         sham_invalid: ArrayLike | None = None,
         destroy_invalid: ArrayLike | None = None,
         ledger: Ledger | None = None,
+        stopping: StoppingPlan | None = None,
     ) -> None:
         given_ids = id_column("question", question)
         required = dict(
@@ -162,6 +177,8 @@ class ReplayCounts:
         for arm in CONDITIONS:
             flips, replays = columns[f"{arm}_flips"], columns[f"{arm}_replays"]
             _refuse(flips > replays, f"{arm}_flips", flips, ids, f"must not exceed {arm}_replays")
+        if stopping is not None:
+            _check_stopping(stopping, columns, ids)
         if cluster is not None:
             clusters = id_column("cluster", cluster)
             if clusters.size != ids.size:
@@ -177,6 +194,7 @@ class ReplayCounts:
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
         object.__setattr__(self, "ledger", ledger)
+        object.__setattr__(self, "stopping", stopping)
 
     def __len__(self) -> int:
         return int(self.question.size)
@@ -191,8 +209,9 @@ class ReplayCounts:
         """y·k_sham − x·k_destroy of each question, shape (n,).
 
         Its sign is the sign of the score, exactly. Where `scored` is False it is 0 and
-        means nothing.
+        means nothing. InputError where the questions were stopped early.
         """
+        self._refuse_stopped()
         return self.destroy_flips * self.sham_replays - self.sham_flips * self.destroy_replays
 
     @property
@@ -204,6 +223,10 @@ class ReplayCounts:
         denominator = (self.sham_replays * self.destroy_replays).astype(float)
         denominator[~self.scored] = np.nan
         return self.score_numerator / denominator
+
+    def _refuse_stopped(self) -> None:
+        if self.stopping is not None:
+            raise InputError(STOPPED.format(rule=self.stopping.rule))
 
     @property
     def cluster_codes(self) -> NDArray[np.int64] | None:
@@ -230,7 +253,7 @@ class ReplayCounts:
         chosen = object.__new__(ReplayCounts)
         for name in self.__dataclass_fields__:
             value = None if name == "ledger" else getattr(self, name)
-            if value is not None:
+            if isinstance(value, np.ndarray):
                 value = value[keep]
                 value.flags.writeable = False
             object.__setattr__(chosen, name, value)
@@ -252,7 +275,8 @@ class ReplayCounts:
         Raises
         ------
         InputError
-            A question with two different clusters, or clusters in one run only.
+            A question with two different clusters, clusters in one run only, or a run that
+            stopped its questions early.
 
         Examples
         --------
@@ -263,6 +287,7 @@ class ReplayCounts:
         (1, 6)
         """
         check_counts(other)
+        self._refuse_stopped()
         if (self.cluster is None) != (other.cluster is None):
             raise InputError(
                 "one run names the clusters and the other does not: give both, or neither"
@@ -280,7 +305,7 @@ class ReplayCounts:
                     f"question={str(both[i])!r} is in cluster {str(cluster[place[i]])!r} in one run"
                     f" and in {str(clusters[i])!r} in the other: a question has one video"
                 )
-        summed = {}
+        summed: dict[str, Any] = {}
         for name in (*_FLIPS_AND_REPLAYS, *_INVALID):
             total = np.zeros(ids.size, np.int64)
             np.add.at(total, place, np.concatenate([getattr(self, name), getattr(other, name)]))
@@ -288,26 +313,58 @@ class ReplayCounts:
         return ReplayCounts(ids, **summed, cluster=cluster, ledger=_add(self.ledger, other.ledger))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The columns as plain lists, ready for JSON or a data frame."""
+        """The columns as plain lists, ready for JSON or a data frame.
+
+        Where questions were stopped early, a column ``stopping`` names the plan's sha256, by which
+        a reader knows that these are not the counts of a full run.
+        """
         columns = {n: getattr(self, n).tolist() for n in (*_FLIPS_AND_REPLAYS, *_INVALID)}
         cluster = [None] * len(self) if self.cluster is None else self.cluster.tolist()
-        return {"question": self.question.tolist(), "cluster": cluster, **columns}
+        stopped = {} if self.stopping is None else {"stopping": [self.stopping.sha256] * len(self)}
+        return {"question": self.question.tolist(), "cluster": cluster, **columns, **stopped}
 
     def __repr__(self) -> str:
         videos = "?" if self.cluster is None else np.unique(self.cluster).size
+        stopped = "" if self.stopping is None else f", stopped early by {self.stopping.rule!s}"
         return (
             f"<ReplayCounts: {len(self)} questions, {int(self.scored.sum())} scored,"
-            f" {videos} clusters>"
+            f" {videos} clusters{stopped}>"
         )
 
 
-def check_counts(counts: object) -> None:
-    """Refuse anything but replay counts, such as the path of a log."""
+def check_counts(counts: object, *, stopped: bool = False) -> None:
+    """Refuse anything but replay counts, such as the path of a log.
+
+    Parameters
+    ----------
+    counts : object
+        What a caller gave.
+    stopped : bool
+        Whether the caller can do with questions that were stopped early.
+    """
     if not isinstance(counts, ReplayCounts):
         raise InputError(
             f"counts is a {type(counts).__name__}: it must be ReplayCounts, as read_replays(path)"
             " gives them"
         )
+    if not stopped:
+        counts._refuse_stopped()
+
+
+def _check_stopping(
+    stopping: object, columns: Mapping[str, NDArray[np.int64]], ids: NDArray[np.str_]
+) -> None:
+    from carve_stats.law.stopping import StoppingPlan
+
+    if not isinstance(stopping, StoppingPlan):
+        raise InputError(
+            f"stopping is a {type(stopping).__name__}: it must be a StoppingPlan, as"
+            " stopping_plan(...) gives it"
+        )
+    for arm, most in (("sham", stopping.k_sham), ("destroy", stopping.k_destroy)):
+        made = columns[f"{arm}_replays"] + columns[f"{arm}_invalid"]
+        rule = f"must not exceed the {most} of the stopping plan, invalid ones among them"
+        _refuse(made > most, f"{arm}_replays", made, ids, rule)
 
 
 def _whole(name: str, values: ArrayLike | None, ids: NDArray[np.str_]) -> NDArray[np.int64]:

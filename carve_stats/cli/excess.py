@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from carve_stats.cli._logs import log_options, read_logs
 from carve_stats.cli._output import echo_json, json_option
 from carve_stats.errors import InputError
+
+if TYPE_CHECKING:
+    from carve_stats.inference.stopped import StoppedSigns
+    from carve_stats.inference.tie_excess import TieExcess
 
 __all__ = ["excess"]
 
@@ -33,7 +37,8 @@ def excess(
 ) -> None:
     """Tie excess and headline rates from replay LOGS.
 
-    LOGS is a folder in the CARVE layout, a run directory, or JSONL, CSV or Parquet files.
+    LOGS is a folder in the CARVE layout, a run directory, or JSONL, CSV or Parquet files. Of a
+    run that stopped its questions early it tells the figures of a full run with fewer replays.
 
     \b
     Examples:
@@ -44,9 +49,17 @@ def excess(
         raise InputError("--interval bootstrap needs --seed, so that it can be repeated")
     counts = read_logs(**reading)
 
-    from carve_stats.inference.tie_excess import tie_excess
+    result: TieExcess | StoppedSigns
+    if counts.stopping is None:
+        from carve_stats.inference.tie_excess import tie_excess
 
-    result = tie_excess(counts, interval=interval, level=level, resamples=resamples, rng=seed)
+        result = tie_excess(counts, interval=interval, level=level, resamples=resamples, rng=seed)
+    else:
+        from carve_stats.inference.stopped import stopped_signs
+
+        result = stopped_signs(
+            counts, interval=interval, level=level, resamples=resamples, rng=seed
+        )
     if as_json:
         echo_json(result.to_dict())
     else:

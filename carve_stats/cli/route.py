@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from carve_stats.cli._budgets import read_budgets
 from carve_stats.cli._figure_folder import check_folder, write_figures
 from carve_stats.cli._logs import log_options, read_logs
 from carve_stats.cli._output import echo_json, json_option
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["route"]
 
 NO_SCORE = "no question has a score: there is no curve over k and no frontier"
+NO_FULL_SCORES = (
+    "no curve over k, no frontier: the scores of replays that were stopped early are not known"
+)
 BY_SCORE = "the frontier and the figures are by the score, not by {rule!r}"
 NO_FIGURE = "--figures: there is nothing to draw"
 NO_CURVE = "no curve over k: {rule!r} is no comparison of the score with a number"
@@ -135,7 +138,7 @@ def route(
         raise InputError("--interval bootstrap needs --seed, so that it can be repeated")
     if bootstrap["rng"] is not None and bootstrap["rng"] < 0:
         raise InputError(f"--seed {bootstrap['rng']} must be at least 0")
-    budgets = None if k is None else _budgets(k)
+    budgets = None if k is None else read_budgets(k)
     named = _pairs("--answers", "NAME=FILE", "strong=strong.csv", answers)
     columns = _pairs("--outcome-map", "NAME=COLUMN", "question_id=qid", outcome_map)
     files = [outcomes, *filter(None, [gold, options["videos"]]), *named.values()]
@@ -203,6 +206,8 @@ def _evaluate(
     first, *others = rules
     evaluation = evaluate_rule(counts, outcomes, first, match=match, **rule_settings)
     comparisons = [compare_rules(counts, outcomes, first, one, **rule_settings) for one in others]
+    if counts.stopping is not None:
+        return _Results(evaluation, None, None, None, comparisons, [NO_FULL_SCORES])
     if not evaluation.scored:
         return _Results(evaluation, None, None, None, comparisons, [NO_SCORE])
     settings = {name: curve_settings[name] for name in _SETTINGS}
@@ -258,27 +263,6 @@ def _as_text(results: _Results) -> list[str]:
             blocks.append(str(replace(one, notes=tuple(n for n in one.notes if n not in told))))
             told.update(one.notes)
     return blocks
-
-
-def _budgets(text: str) -> list[int]:
-    """The numbers of ``1-10``, ``1,3,10`` and mixtures of the two."""
-    budgets: list[int] = []
-    for part in text.split(","):
-        found = re.fullmatch(r"\s*0*([0-9]+)(?:\s*-\s*0*([0-9]+))?\s*", part)
-        fault = "must be numbers and ranges"
-        if found:
-            ends = [one for one in found.groups() if one is not None]
-            if max(map(len, ends)) > 4:
-                fault = "names more than 9999 replays"
-            elif "0" in ends:
-                fault = "names 0 replays, where there must be 1 or more"
-            elif int(ends[0]) > int(ends[-1]):
-                fault = f"has a range that runs backwards, {part.strip()}"
-            else:
-                budgets += range(int(ends[0]), int(ends[-1]) + 1)
-                continue
-        raise InputError(f"--k {text[:60]!r} {fault}: give e.g. 1-10 or 1,3,10")
-    return budgets
 
 
 def _pairs(option: str, form: str, example: str, given: tuple[str, ...]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from carve_stats.cli._output import echo_json, json_option
+from carve_stats.cli._stopping import plan_summary
 
 __all__ = ["status"]
 
@@ -13,14 +14,16 @@ __all__ = ["status"]
 @click.argument("run")
 @json_option
 def status(run: str, as_json: bool) -> None:
-    """What the RUN directory holds: replays planned, done, valid and invalid.
+    """What the RUN directory holds: replays planned, done, spared, valid and invalid.
 
     It reads the store only, also while another process is writing to it.
     """
     from carve_stats.replay.store import RunStore
 
-    result = RunStore.load(run).status()
+    store = RunStore.load(run)
+    result = store.status()
     if as_json:
-        echo_json(result.to_dict())
+        stopping = {} if store.stopping is None else {"stopping": plan_summary(store.stopping)}
+        echo_json({**result.to_dict(), **stopping})
     else:
         click.echo(str(result))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,12 @@ from carve_stats.clusters import (
     NO_QUESTIONS,
     Estimate,
     IntervalMethod,
-    bootstrap,
+    bootstrap_generator,
     count_clusters,
     explain,
     interval_method,
-    percentile_interval,
-    t_interval,
 )
 from carve_stats.counts import ReplayCounts, check_counts
-from carve_stats.errors import InputError
 from carve_stats.inference.questions import count_questions
 from carve_stats.inference.rates import (
     FlipRates,
@@ -32,16 +29,8 @@ from carve_stats.inference.rates import (
     estimate_flip_rates,
     estimate_mean_score,
 )
-from carve_stats.inference.sign_excess import (
-    SignData,
-    null_se,
-    observe,
-    predict,
-    resampled_excess,
-    resampling_sums,
-    sign_influence,
-)
-from carve_stats.law._arguments import generator
+from carve_stats.inference.sign_excess import null_se, observe, predict
+from carve_stats.inference.sign_intervals import IntervalRequest, sign_intervals
 from carve_stats.law.finite_replay import SignShares
 from carve_stats.population.patterns import fullest_budget, reaches
 
@@ -50,10 +39,6 @@ __all__ = ["TieExcess", "tie_excess"]
 DESCRIPTOR = (
     "tie excess describes this log; it is no test of whether questions are alike: very different"
     " ones can have none"
-)
-NO_VARIATION = (
-    "no interval: no question has a score of this sign, or every one has, so how far the share"
-    " could be off cannot be seen in the log"
 )
 FEW = "fewer than {n} questions tell {signs} scores from others: take the interval as rough"
 FEW_QUESTIONS = 5
@@ -165,8 +150,10 @@ class TieExcess:
             k = f"k_sham = {sham}, k_destroy = {destroy}"
         else:
             k = "k differs between questions" if self.questions["scored"] else "no scores"
-        detail = f"{_plural(self.questions['scored'], 'question')}, " + (
-            "unknown clusters" if self.clusters is None else _plural(self.clusters, "cluster")
+        detail = f"{_display.counted(self.questions['scored'], 'question')}, " + (
+            "unknown clusters"
+            if self.clusters is None
+            else _display.counted(self.clusters, "cluster")
         )
         if "subsampled" in self.questions:
             detail += f", {self.questions['subsampled']} of the questions subsampled"
@@ -272,16 +259,9 @@ def tie_excess(
     ({'sham': 3, 'destroy': 3}, 3)
     """
     check_counts(counts)
-    if interval == "bootstrap":
-        if rng is None:
-            raise InputError(
-                "interval='bootstrap' needs rng: give a numpy.random.Generator or seed"
-            )
-        rng = generator(rng)
-    else:
-        rng = None
+    rng = bootstrap_generator(interval, rng)
     codes, scored = counts.cluster_codes, counts.scored
-    request = _Request(interval, level, resamples, rng)
+    request = IntervalRequest(interval, level, resamples, rng)
     main = _estimate(counts, codes, request)
     if scored.any() and (None in main.k.values() or main.k["sham"] != main.k["destroy"]):
         main = replace(main, equal_k=_at_equal_k(counts, codes, request))
@@ -295,19 +275,10 @@ def tie_excess(
     )
 
 
-class _Request(NamedTuple):
-    """The intervals that were asked for."""
-
-    interval: str
-    level: float
-    resamples: int
-    rng: np.random.Generator | int | None
-
-
 def _estimate(
     counts: ReplayCounts,
     codes: NDArray[np.int64] | None,
-    request: _Request,
+    request: IntervalRequest,
     at: tuple[int, int] | None = None,
 ) -> TieExcess:
     """Everything but `equal_k`, the ledger and the notes."""
@@ -321,7 +292,7 @@ def _estimate(
         data = observe(counts.select(scored), at)
         observed, null = data.shares.mean(axis=0), null_se(data)
         predicted = data.weights @ predict(data)[0]
-        estimates = _intervals(data, used, observed, predicted, request)
+        estimates = sign_intervals(data, used, observed, predicted, request)
         k = [int(arm[0]) if (arm == arm[0]).all() else None for arm in data.law_replays.T]
     return TieExcess(
         observed=SignShares(*observed.tolist()),
@@ -341,54 +312,8 @@ def _estimate(
     )
 
 
-def _intervals(
-    data: SignData,
-    codes: NDArray[np.int64] | None,
-    observed: NDArray[np.float64],
-    predicted: NDArray[np.float64],
-    request: _Request,
-) -> list[Estimate]:
-    """Three observed shares and three excesses, with intervals."""
-    points = [*observed.tolist(), *(observed - predicted).tolist()]
-    ranges = [(0.0, 1.0)] * 3 + [(-1.0, 1.0)] * 3
-    influence = np.concatenate([data.shares - observed, sign_influence(data)], axis=1)
-    estimates = [
-        t_interval(point, column, codes, level=request.level, within=within)
-        for point, column, within in zip(points, influence.T, ranges, strict=True)
-    ]
-    if request.rng is None or codes is None or count_clusters(codes) < 2:
-        return _without_variation(data, estimates)
-    resampled = bootstrap(
-        resampling_sums(data, codes),
-        lambda sums: resampled_excess(data, sums),
-        rng=request.rng,
-        resamples=request.resamples,
-    )
-    estimates = [
-        percentile_interval(point, column, level=request.level)
-        for point, column in zip(points, resampled.T, strict=True)
-    ]
-    return _without_variation(data, estimates)
-
-
-def _without_variation(data: SignData, estimates: list[Estimate]) -> list[Estimate]:
-    """No interval for the excess of a share that is 0 or 1 in every question.
-
-    The linearised variance, and every resample, then lacks the share's own part and would
-    claim a precision that comes from the prediction alone.
-    """
-    constant = data.shares.min(axis=0) == data.shares.max(axis=0)
-    certain = constant & np.isin(data.shares[0], (0.0, 1.0))
-    return [
-        replace(estimate, se=None, low=None, high=None, note=estimate.note or NO_VARIATION)
-        if place >= 3 and certain[place - 3]
-        else estimate
-        for place, estimate in enumerate(estimates)
-    ]
-
-
 def _at_equal_k(
-    counts: ReplayCounts, codes: NDArray[np.int64] | None, request: _Request
+    counts: ReplayCounts, codes: NDArray[np.int64] | None, request: IntervalRequest
 ) -> TieExcess:
     scored = counts.scored
     k = fullest_budget(counts.select(scored), equal=True)[0]
@@ -445,10 +370,6 @@ def _notes(result: TieExcess, counts: ReplayCounts) -> list[str]:
     if result.interval.method == "bootstrap":
         notes.append(RATES_BY_T)
     return [*notes, DESCRIPTOR]
-
-
-def _plural(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _plain(shares: SignShares) -> dict[str, float | None]:

@@ -20,10 +20,12 @@ from carve_stats.law._arguments import one_whole_number, whole_number
 from carve_stats.law._flip_states import flip_states
 from carve_stats.law.stopping import StoppingPlan
 
-__all__ = ["PathShares", "path_shares"]
+__all__ = ["GOES_ON", "NEVER", "PathShares", "equal_budget", "path_shares"]
 
 _MOST_STATES = 2**26  # half a gigabyte of path counts
-_OPEN, _NEVER = -1, -2  # in the table of rows: a state that goes on, a state that nothing leads to
+
+GOES_ON, NEVER = -1, -2
+"""In the place of a row: a state that the plan goes on from, and one that it does not lead to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -72,12 +74,8 @@ class PathShares:
         Returns
         -------
         ndarray of int, shape (n,)
-            Indices of rows of `shares`; −1 where the plan goes on: an unfinished question.
-
-        Raises
-        ------
-        InputError
-            A question in a state that the plan does not lead to.
+            Indices of rows of `shares`; `GOES_ON` (−1) where the plan does, so that the question
+            is unfinished, and `NEVER` (−2) in a state that the plan does not lead to.
         """
         names = ("i", "x", "j", "y", "invalid_sham", "invalid_destroy")
         given = [
@@ -89,16 +87,8 @@ class PathShares:
         shape = self._table.shape
         within = (x <= i) & (y <= j) & (a < shape[0]) & (b < shape[1])
         within &= (row < shape[2]) & (column < shape[3])
-        found = np.full(i.shape, _NEVER)
+        found = np.full(i.shape, NEVER)
         found[within] = self._table[a[within], b[within], row[within], column[within]]
-        wrong = np.flatnonzero(found == _NEVER)
-        if wrong.size:
-            at = wrong[0]
-            raise InputError(
-                f"question {at} has {x[at]} of {i[at]} SHAM and {y[at]} of {j[at]} DESTROY replays"
-                f" flipped, {a[at]} and {b[at]} invalid: the plan does not lead there, so they are"
-                " of another plan"
-            )
         return found
 
 
@@ -162,15 +152,15 @@ def path_shares(
     sham, destroy = flip_states(plan.k_sham), flip_states(plan.k_destroy)
     # Of an arm too short for the first replays looked at nothing has to be counted.
     paths = _count(plan, action, (0, 0), (0, 0))
-    table = np.where(paths > 0.0, _OPEN, _NEVER).astype(np.int32)
+    table = np.where(paths > 0.0, GOES_ON, NEVER).astype(np.int32)
     stops = np.nonzero((action < 0) & (paths > 0.0))
     a, b, row, column = stops
     table[stops] = np.arange(a.size)
     terminals = np.column_stack(
         [sham[0][row], sham[1][row], destroy[0][column], destroy[1][column]]
     )
-    # A question stops at once where an arm has no valid replay to come: it has no score.
-    enough = (plan.k_sham - a >= max(to[0], 1)) & (plan.k_destroy - b >= max(to[1], 1))
+    invalid_replays = np.column_stack([a, b])
+    enough = _enough(plan, invalid_replays, to)
     made = terminals[enough][:, [0, 2]].min(axis=0)
     _check_within(to, (int(made[0]), int(made[1])), "every question gets, with invalid ones spent,")
     begun = [
@@ -180,7 +170,6 @@ def path_shares(
     ]
     shares = np.column_stack(begun) / paths[stops][:, None]
     shares[~enough] = np.nan
-    invalid_replays = np.column_stack([a, b])
     for array in (shares, terminals, invalid_replays, table):
         array.flags.writeable = False
     return PathShares(
@@ -191,6 +180,45 @@ def path_shares(
         shares=shares,
         _table=table,
     )
+
+
+def equal_budget(plan: StoppingPlan, *, invalid: tuple[int, int] = (0, 0)) -> int:
+    """The largest number of replays in both arms that `path_shares` can look at.
+
+    Parameters
+    ----------
+    plan, invalid
+        As for `path_shares`.
+
+    Returns
+    -------
+    int
+        0 where some questions get no replay in an arm, so that nothing about both can be said.
+
+    Examples
+    --------
+    >>> from carve_stats.law.stopping import fixed_plan
+    >>> equal_budget(fixed_plan(10, 10, "score <= 0", "alternate"))
+    5
+    """
+    paths = path_shares(plan, 0, 0, invalid=invalid)
+    made = paths.terminals[:, [0, 2]].min(axis=1)
+    for k in range(min(plan.guaranteed), 0, -1):
+        if (made[_enough(plan, paths.invalid, (k, k))] >= k).all():
+            return k
+    return 0
+
+
+def _enough(
+    plan: StoppingPlan, invalid: NDArray[np.int64], to: tuple[int, int]
+) -> NDArray[np.bool_]:
+    """Where the invalid replays leave room for the first ones looked at.
+
+    A question stops at once where an arm has no valid replay to come: it has no score.
+    """
+    room = np.array([plan.k_sham, plan.k_destroy]) - invalid
+    least: NDArray[np.bool_] = room >= np.maximum(to, 1)
+    return least[:, 0] & least[:, 1]
 
 
 def _actions(plan: StoppingPlan, invalid: tuple[int, int]) -> NDArray[np.int8]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from carve_stats.counts import CONDITIONS, UNKNOWN_CLUSTERS, Ledger, ReplayCount
 from carve_stats.errors import InputError, RecordError, unknown_name
 from carve_stats.logs.scan import Scan, literal
 from carve_stats.logs.videos import assign_videos
+
+if TYPE_CHECKING:
+    from carve_stats.law.stopping import StoppingPlan
 
 __all__ = ["assemble_counts"]
 
@@ -57,6 +60,7 @@ def assemble_counts(
         With its ledger.
     """
     runs = _choose_runs(connection, run, pool_runs)
+    stopping = _shared_stopping(scans, runs if run is None else [run])
     if not runs:
         raise InputError(f"{', '.join(i for s in scans for i in s.inputs)}: no records")
     counted = "true" if run is None else f"run = {literal(run)}"
@@ -78,7 +82,11 @@ def assemble_counts(
     columns = {f"{arm}_{what}": table[f"{arm}_{what}"] for arm in CONDITIONS for what in _COUNTED}
     ledger = _keep_ledger(connection, scans, counted, runs, run, unknown_videos=cluster is None)
     return ReplayCounts(
-        np.asarray(table["question_id"]).astype(np.str_), cluster=cluster, ledger=ledger, **columns
+        np.asarray(table["question_id"]).astype(np.str_),
+        cluster=cluster,
+        ledger=ledger,
+        stopping=stopping,
+        **columns,
     )
 
 
@@ -94,6 +102,20 @@ def _choose_runs(connection: Any, run: str | None, pool_runs: bool) -> list[str]
             " with run= (--run), or add them with pool_runs=True (--pool-runs)"
         )
     return runs
+
+
+def _shared_stopping(scans: Sequence[Scan], counted: Sequence[str]) -> StoppingPlan | None:
+    """By which plan the one run that is counted stopped its questions early."""
+    stopped = [scan for scan in scans if scan.stopping is not None]
+    if not stopped:
+        return None
+    # The run's id hashes its plan: of one run all have the same.
+    if len(counted) > 1 or len(stopped) < len(scans):
+        raise InputError(
+            f"{stopped[0].inputs[0]}: a run that stopped its questions early cannot be added to"
+            " other replays: read it alone"
+        )
+    return stopped[0].stopping
 
 
 def _refuse_videos(connection: Any, scans: Sequence[Scan], question: str) -> None:

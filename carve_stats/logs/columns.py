@@ -6,12 +6,16 @@ from collections.abc import Iterable, Mapping
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import InputError, unknown_name
-from carve_stats.logs.scan import identifier, text_of
+from carve_stats.logs.scan import identifier, literal, text_of
 
 __all__ = [
     "COMPACT_COLUMNS",
     "COUNT_COLUMNS",
+    "OTHER_FORM",
     "RECORD_COLUMNS",
+    "SHA256",
+    "STOPPED",
+    "STOPPING",
     "check_mapping",
     "form_of",
     "name_columns",
@@ -50,6 +54,14 @@ COMPACT_COLUMNS = (
     "delta",
 )
 """Of a compact log: one record a question, its flips as lists of 0, 1 and null."""
+
+STOPPING = "stopping"
+"""A column in which a record of a run that stopped its questions early names the plan's sha256."""
+
+SHA256 = "[0-9a-f]{64}"
+
+OTHER_FORM, STOPPED = 10, 11
+"""Keys of `records.PROBLEMS`: what the column `strange` says of a record."""
 
 _COLUMNS = {"records": RECORD_COLUMNS, "counts": COUNT_COLUMNS, "compact": COMPACT_COLUMNS}
 _MARKS = {"records": ("condition", "repetition"), "counts": COUNT_COLUMNS[3::3]}
@@ -164,7 +176,8 @@ def select_columns(
     Returns
     -------
     str
-        What follows SELECT. Where `run` and `run_id` are both there, the first that is filled.
+        What follows SELECT; `strange` is a key of `records.PROBLEMS`, or null. Where `run` and
+        `run_id` are both there, the first that is filled.
     """
     names = None if there is None else set(there)
 
@@ -179,7 +192,13 @@ def select_columns(
     if "run" not in mapping and found.get("run") == "run" and is_there("run_id"):
         selected["run"] = f"coalesce({text_of('run')}, {text_of('run_id')})"
     strange, own = strange_columns(found, mapping, form=form)
-    selected["strange"] = f"{any_filled(strange)} AND NOT {any_filled(own)}"
+    stopped = "false"
+    if is_there(STOPPING):
+        stopped = f"regexp_full_match({text_of(identifier(STOPPING))}, {literal(SHA256)})"
+    selected["strange"] = (
+        f"CASE WHEN {any_filled(strange)} AND NOT {any_filled(own)} THEN {OTHER_FORM}"
+        f" WHEN {stopped} THEN {STOPPED} END"
+    )
     return ", ".join(f"{sql} AS {ours}" for ours, sql in selected.items())
 
 

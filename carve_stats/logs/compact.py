@@ -41,7 +41,7 @@ def expand_compact(connection: Any, scan: Scan) -> Scan:
     sources: list[str] = []
     names = ("run", "question_id", "video_id", "delta", *(f"{arm}_flips" for arm in CONDITIONS))
     selected = ", ".join(_json_text(scan, name) for name in names)
-    strange = "strange" if "strange" in scan.types else "false"
+    strange = "strange" if "strange" in scan.types else "NULL"
     for row, values in enumerate(
         connection.execute(f"SELECT source, {strange}, {selected} FROM ({scan.sql})").fetchall()
     ):

@@ -45,9 +45,10 @@ def tally_counts(connection: Any, scans: Sequence[Scan], *, run: str, only: str 
     table = connection.execute(
         "SELECT * FROM counted WHERE counted ORDER BY scan, row"
     ).fetchnumpy()
-    strange = np.flatnonzero(np.ma.filled(table["strange"], False))
-    if strange.size:
-        raise RecordError(f"{_place(scans, table, strange[0])}: {PROBLEMS[10]}")
+    strange = np.ma.filled(table["strange"], 0)
+    if strange.any():
+        first = int(np.flatnonzero(strange)[0])
+        raise RecordError(f"{_place(scans, table, first)}: {PROBLEMS[int(strange[first])]}")
     for arm in CONDITIONS:
         for what in _WHAT:
             value = table[f"{arm}_{what}"]
@@ -109,7 +110,9 @@ def _rows(scan: Scan, number: int, run: str) -> str:
     names = ", ".join(
         f"{scan.text(name)} AS {name}" for name in ("question_id", "video_id", "lists")
     )
-    strange = "nullif(strange::VARCHAR, '')::BOOLEAN" if "strange" in scan.types else "false"
+    strange = (
+        "nullif(strange::VARCHAR, '')::INTEGER" if "strange" in scan.types else "NULL::INTEGER"
+    )
     return (
         f"SELECT {number} AS scan, row, {run} AS run, * EXCLUDE (row, run, source)"
         f" FROM (SELECT row, {scan.text('run')} AS run, source, {strange} AS strange, {names},"

@@ -83,7 +83,7 @@ def _scan(path: Path, mapping: Mapping[str, str]) -> Scan:
     return Scan(
         sql=f"SELECT {selected}, {literal(str(path))} AS source"
         f" FROM {table_sql(path, names, delimiter)}",
-        types=dict.fromkeys(found, "VARCHAR") | {"strange": "BOOLEAN"},
+        types=dict.fromkeys(found, "VARCHAR") | {"strange": "INTEGER"},
         form=form,
         locate=lambda row: f"{path} record {row + 1}",
         inputs=(str(path),),

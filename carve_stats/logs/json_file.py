@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from carve_stats.errors import InputError, RecordError
-from carve_stats.logs.columns import form_of, name_columns, strange_columns
+from carve_stats.logs.columns import (
+    OTHER_FORM,
+    SHA256,
+    STOPPED,
+    STOPPING,
+    form_of,
+    name_columns,
+    strange_columns,
+)
 from carve_stats.logs.scan import Scan, as_text, scan_columns
 
 __all__ = ["is_mine", "scan"]
@@ -63,7 +72,10 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
         ]
     strange, own = strange_columns(found, mapping, form=form)
     columns["strange"] = [
-        "true" if _any_filled(r, strange) and not _any_filled(r, own) else "" for r in records
+        str(OTHER_FORM)
+        if _any_filled(r, strange) and not _any_filled(r, own)
+        else str(STOPPED) * bool(re.fullmatch(SHA256, as_text(r.get(STOPPING))))
+        for r in records
     ]
     return [
         scan_columns(

@@ -17,6 +17,7 @@ from carve_stats.logs.columns import (
     COMPACT_COLUMNS,
     COUNT_COLUMNS,
     RECORD_COLUMNS,
+    STOPPING,
     form_of,
     name_columns,
     refuse_alike,
@@ -107,7 +108,7 @@ def _scan(
     # A column may first appear far down: all of them are asked for.
     theirs = {ours: mapping.get(ours, ours) for ours in _COLUMNS[form]}
     strange, _ = strange_columns(theirs, mapping, form=form)
-    fields = dict.fromkeys([*theirs.values(), "run_id", *strange])
+    fields = dict.fromkeys([*theirs.values(), "run_id", STOPPING, *strange])
     refuse_alike(fields, str(paths[0]))
     files = ", ".join(literal(escape(str(path))) for path in paths)
     types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in fields)
@@ -132,7 +133,7 @@ def _scan(
 
     return Scan(
         sql=sql,
-        types=dict.fromkeys(theirs, "VARCHAR") | {"strange": "BOOLEAN"},
+        types=dict.fromkeys(theirs, "VARCHAR") | {"strange": "INTEGER"},
         form=form,
         locate=lambda row: _locate(paths, row, torn),
         inputs=tuple(map(str, paths)),

@@ -88,7 +88,7 @@ def scan_table(connection: Any, table: str, place: str, mapping: Mapping[str, st
     selected = select_columns(found, mapping, form=form, there=there)
     return Scan(
         sql=f"SELECT {selected}, {literal(place)} AS source FROM {table}",
-        types={ours: str(there[theirs]) for ours, theirs in found.items()} | {"strange": "BOOLEAN"},
+        types={ours: str(there[theirs]) for ours, theirs in found.items()} | {"strange": "INTEGER"},
         form=form,
         locate=lambda row: f"{place} record {row + 1}",
         inputs=(place,),

@@ -56,6 +56,8 @@ PROBLEMS = {
     " without an answer is invalid, its flip null",
     10: "both counts (…_flips) and records (condition, repetition) are in this log: split it, or"
     " name the columns that are to be read with columns= (--map)",
+    11: "a record of a run that stopped its questions early: its rates would be biased; read the"
+    " run's own directory, whose plan.json says when it stopped",
 }
 """What can be wrong with a record; number 2 is worded by `errors.unknown_name`."""
 
@@ -127,8 +129,8 @@ def read_records(scan: Scan, *, number: int, numbered: bool, run: str, facts: Fa
     said = ", ".join(f"{sql} AS {name}" for name, sql in parts.items())
     rows = scan.numbered() if numbered else f"SELECT 0 AS row, * FROM ({scan.sql})"
     shown = ", ".join(f"{name}_text" for name in SHOWN)
-    is_strange = "nullif(strange::VARCHAR, '')::BOOLEAN" if "strange" in scan.types else "false"
-    strange = f"{is_strange} AS strange"
+    key = "nullif(strange::VARCHAR, '')::INTEGER" if "strange" in scan.types else "NULL::INTEGER"
+    strange = f"{key} AS strange"
     doubtful = (
         "(answer IS NOT NULL AND reference IS NULL)"
         " OR (given IS NOT NULL AND answer IS NULL AND reference IS NOT NULL)"
@@ -220,7 +222,6 @@ def _outcome(facts: Facts) -> str:
 def _problem(facts: Facts) -> str:
     counts = f"NOT (coalesce(valid = 0, false) OR {_failed('answer')} OR {_failed('reference')})"
     rules = [
-        (10, "strange"),
         (1, "question_id IS NULL"),
         (2, "arm IS NULL"),
         (3, "repetition IS NULL"),
@@ -235,4 +236,5 @@ def _problem(facts: Facts) -> str:
             f" AND {facts.answers} AND {counts}",
         ),
     ]
-    return "CASE " + " ".join(f"WHEN {rule} THEN {code}" for code, rule in rules) + " END"
+    cases = " ".join(f"WHEN {rule} THEN {code}" for code, rule in rules)
+    return f"coalesce(strange, CASE {cases} END)"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from carve_stats.errors import InputError
 from carve_stats.logs.columns import RECORD_COLUMNS
 from carve_stats.logs.scan import Scan, as_text, scan_columns
 
+if TYPE_CHECKING:
+    from carve_stats.replay.records import Replay
+    from carve_stats.replay.store import RunStore
+
 __all__ = ["is_mine", "scan"]
+
+FIRST_VALID = "the first valid attempt of each repetition counts, since it decided when to stop"
 
 
 def is_mine(source: object) -> bool:
@@ -45,17 +52,24 @@ def _scan(connection: Any, path: Path) -> Scan:
 
     columns: dict[str, list[str]] = {name: [] for name in RECORD_COLUMNS}
     with RunStore.load(path) as store:
-        for record in store.records():
+        records: Iterable[Replay] = store.records()
+        left_out: Mapping[str, int] = {}
+        if store.stopping is not None:
+            records, left_out = _counting(store)
+        for record in records:
             for name, values in columns.items():
                 values.append(as_text(getattr(record, name)))
         status = store.status()
     notes: tuple[str, ...] = ()
-    if status.done < status.planned:
+    if status.done + status.spared < status.planned:
+        needed = status.planned - status.spared
         notes = (
-            f"{path}: unfinished, {status.done} of {status.planned} replays are done; questions"
+            f"{path}: unfinished, {status.done} of {needed} replays are done; questions"
             " without any are not among those read",
         )
-    left_out = {"duplicate": status.duplicates, "torn line": status.torn_lines}
+    if store.stopping is not None and store.plan.attempts > 1:
+        notes += (f"{path}: {FIRST_VALID}",)
+    left_out = {**left_out, "duplicate": status.duplicates, "torn line": status.torn_lines}
     return scan_columns(
         connection,
         columns,
@@ -68,4 +82,25 @@ def _scan(connection: Any, path: Path) -> Scan:
         inputs=(str(path),),
         left_out={reason: n for reason, n in left_out.items() if n},
         notes=notes,
+        stopping=store.stopping,
     )
+
+
+def _counting(store: RunStore) -> tuple[list[Replay], dict[str, int]]:
+    """The records by which questions were stopped, one a repetition, and what is left out."""
+    walks = {t.question_id: store.walk(t.question_id) for t in store.trajectories()}
+    chosen: dict[tuple[str, str, int], Replay] = {}
+    left_out: Counter[str] = Counter()
+    for record in sorted(store.records(), key=lambda record: record.key):
+        question, condition, repetition = key = record.key[:3]
+        if store.next_attempt(*key) is not None:
+            left_out["invalid so far, with attempts left"] += 1
+        elif condition != "self" and repetition >= getattr(walks[question], condition):
+            # Two processes at once may have gone on by outcomes that do not count.
+            left_out["after the stop"] += 1
+        elif key in chosen and chosen[key].valid:
+            left_out["later attempt"] += 1
+        else:
+            left_out["earlier attempt"] += key in chosen
+            chosen[key] = record
+    return list(chosen.values()), left_out

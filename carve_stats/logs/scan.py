@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from carve_stats.errors import InputError, RecordError
+
+if TYPE_CHECKING:  # its kernels are not needed to read a log
+    from carve_stats.law.stopping import StoppingPlan
 
 __all__ = [
     "Scan",
@@ -44,7 +47,7 @@ class Scan:
     ----------
     sql : str
         A SELECT of the columns in `types` and of `source`, the file or folder of a record. A
-        column `strange` is filled where a record has the columns of another form.
+        column `strange` is filled where a record must not be read: a key of `records.PROBLEMS`.
     types : mapping of str to str
         Our names of the columns it selects, and their DuckDB types.
     form : str
@@ -59,6 +62,8 @@ class Scan:
         Records that are not among the rows, by reason.
     notes : tuple of str
         What a person should know.
+    stopping : StoppingPlan or None
+        By which plan the run stopped its questions early; None where it did not.
     """
 
     sql: str
@@ -69,6 +74,7 @@ class Scan:
     diagnose: Callable[[], None] = _nothing
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    stopping: StoppingPlan | None = None
 
     def numbered(self) -> str:
         """The same rows with `row`, their number from 0; slower, since in order."""
@@ -176,6 +182,7 @@ def scan_columns(
     inputs: tuple[str, ...],
     left_out: Mapping[str, int] | None = None,
     notes: tuple[str, ...] = (),
+    stopping: StoppingPlan | None = None,
 ) -> Scan:
     """Make a scan of columns that a reader holds in memory.
 
@@ -185,7 +192,7 @@ def scan_columns(
         Where they are registered.
     columns : mapping of str to sequence of str
         Texts by our names, as `as_text` gives them.
-    form, locate, inputs, left_out, notes
+    form, locate, inputs, left_out, notes, stopping
         As in `Scan`.
     source : str or sequence of str
         The source of all records, or of each.
@@ -214,4 +221,5 @@ def scan_columns(
         inputs=inputs,
         left_out=left_out or {},
         notes=notes,
+        stopping=stopping,
     )

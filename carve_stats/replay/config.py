@@ -26,6 +26,12 @@
     format = "jpeg"
     quality = 92
 
+    [stopping]                         # only to stop each question once it is decided
+    rule = "score <= 0"                # or another comparison, or "sign"
+    order = "optimal"
+    minimum = [3, 3]                   # SHAM and DESTROY replays that every question gets
+    pilot = "pilot.jsonl"              # logs of like questions, for what is expected of them
+
 `store`, `seed`, `k`, `trajectories` and `use` are needed. Paths are relative to the file.
 """
 
@@ -43,7 +49,7 @@ from carve_stats.errors import ConfigError, InputError, unknown_name
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.extent import check_replays
 
-__all__ = ["NamedOptions", "RunConfig", "read_config"]
+__all__ = ["NamedOptions", "RunConfig", "StoppingOptions", "read_config"]
 
 _ENTRIES: dict[str, tuple[str, ...]] = {
     "run": ("store", "seed", "k", "conditions", "attempts", "workers", "crop"),
@@ -51,12 +57,13 @@ _ENTRIES: dict[str, tuple[str, ...]] = {
     "agent": ("use",),
     "operator": ("name",),
     "encoder": ("format", "quality"),
+    "stopping": ("rule", "order", "minimum", "pilot"),
 }
 _OWN_OPTIONS = ("agent", "operator")
 _NEEDED = (("run", "store"), ("run", "seed"), ("run", "k"), ("input", "trajectories"),
            ("agent", "use"))  # fmt: skip
-_PATHS = (("run", "store"), ("input", "trajectories"), ("input", "media"))
-_OVERRIDES = {name: table for table in ("run", "input") for name in _ENTRIES[table]}
+_PATHS = (("run", "store"), ("input", "trajectories"), ("input", "media"), ("stopping", "pilot"))
+_OVERRIDES = {name: table for table in ("run", "input", "stopping") for name in _ENTRIES[table]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,28 @@ class NamedOptions:
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppingOptions:
+    """When questions are to be stopped; arguments of `curtailment` and `stopping_plan`.
+
+    Parameters
+    ----------
+    rule : str
+        What is to be decided: a rule on the score, or ``sign``.
+    order : str
+        In which order conditions are replayed.
+    minimum : (int, int), optional
+        SHAM and DESTROY replays of every question.
+    pilot : Path, optional
+        Replay logs that a population is fitted to.
+    """
+
+    rule: str
+    order: str = "optimal"
+    minimum: tuple[int, int] | None = None
+    pilot: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +130,8 @@ class RunConfig:
         See `run_replays`.
     encoder : Encoder
         How frames are encoded.
+    stopping : StoppingOptions or None
+        When questions are to be stopped; None where every replay is made.
     """
 
     store: Path
@@ -115,6 +146,7 @@ class RunConfig:
     workers: int = 1
     crop: float = 0.02
     encoder: Encoder = Encoder()  # noqa: RUF009 (frozen)
+    stopping: StoppingOptions | None = None
 
 
 def read_config(path: str | os.PathLike[str], **overrides: Any) -> RunConfig:
@@ -125,8 +157,9 @@ def read_config(path: str | os.PathLike[str], **overrides: Any) -> RunConfig:
     path : path
         A TOML file as this module's text describes it.
     **overrides
-        Entries of ``[run]`` and ``[input]`` that win over the file's, as flags of a command
-        line do; None leaves the file's. Paths among them are relative to the current directory.
+        Entries of ``[run]``, ``[input]`` and ``[stopping]`` that win over the file's, as flags of
+        a command line do; None leaves the file's. Paths among them are relative to the current
+        directory.
 
     Returns
     -------
@@ -207,6 +240,9 @@ def _config(tables: dict[str, Any], folder: Path, overrides: Mapping[str, Any]) 
         if ("operator", "name") not in values:
             raise InputError("[operator] needs the entry name")
         given["operator"] = _named("operator", "name", tables["operator"])
+    stopping = {name: value for (table, name), value in values.items() if table == "stopping"}
+    if stopping or "stopping" in tables:
+        given["stopping"] = _stopping(stopping)
     return RunConfig(
         store=values["run", "store"],
         seed=_whole("seed", values["run", "seed"], least=0),
@@ -262,6 +298,28 @@ def _crop(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
         raise InputError(f"[run] crop={value!r} must be a number in [0, 1)")
     return float(value)
+
+
+def _stopping(entries: Mapping[str, Any]) -> StoppingOptions:
+    if "rule" not in entries:
+        raise InputError("[stopping] needs the entry rule, or the option --stop-when-decided")
+    given = dict(entries)
+    for name in ("rule", "order"):
+        if name in given:
+            _text(("stopping", name), given[name])
+    minimum = given.get("minimum", (0, 0))
+    if not (
+        isinstance(minimum, list | tuple)
+        and len(minimum) == 2
+        and all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in minimum)
+    ):
+        raise InputError(
+            f"[stopping] minimum={minimum!r} must be two whole numbers, of SHAM and of DESTROY"
+            " replays"
+        )
+    if "minimum" in given:
+        given["minimum"] = tuple(minimum)
+    return StoppingOptions(**given)
 
 
 def _encoder(entries: Mapping[str, Any]) -> Encoder:

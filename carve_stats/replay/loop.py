@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import AgentError, InputError, one_line, unknown_name
@@ -29,8 +29,12 @@ from carve_stats.replay.protocols import (
 )
 from carve_stats.replay.rendering import EvidenceRenderer
 from carve_stats.replay.replaying import Replayer
+from carve_stats.replay.stopping import check_stopping
 from carve_stats.replay.store import RunStatus, RunStore
 from carve_stats.replay.trajectories import Trajectory, check_distinct
+
+if TYPE_CHECKING:
+    from carve_stats.law.stopping import StoppingPlan
 
 __all__ = ["run_replays"]
 
@@ -52,6 +56,7 @@ def run_replays(
     equal: Callable[[str, str], bool] | None = None,
     agent_spec: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    stopping: StoppingPlan | None = None,
 ) -> RunStatus:
     """Run the replays that a run does not have yet.
 
@@ -95,7 +100,11 @@ def run_replays(
         How a configuration names the agent, for the run's plan.
     progress : callable, optional
         Called with the number of replays done and the number asked for, first before the
-        first replay; never by two threads at once.
+        first replay; never by two threads at once. What is spared counts as done.
+    stopping : StoppingPlan, optional
+        Make SHAM and DESTROY replays of a question one after another as it says, and none once
+        the question is decided. It must be for the same `k`, and its rule without ``=``. An
+        invalid replay is spent: it is not made up for. SELF replays are all made.
 
     Returns
     -------
@@ -139,6 +148,8 @@ def run_replays(
     if not callable(agent):
         raise InputError(f"agent={agent!r} must be callable with a ReplayRequest")
     _check_parts(operator, encoder, equal, progress, agent_spec)
+    if stopping is not None:
+        stopping = check_stopping(stopping, replays)
     store = _check_path("store", store).absolute()  # an agent may change the current directory
     media = _check_path("media", "." if media is None else media)
     pictured = any(item.pictured for t in trajectories for item in t.evidence)
@@ -165,6 +176,7 @@ def run_replays(
         encoder=asdict(encoder) if pictured and encoder else None,
         crop=float(crop) if pictured else None,
         parser_version=PARSER_VERSION,
+        stopping=None if stopping is None else stopping.to_dict(),
     )
     with RunStore.open(store, plan, k=replays, trajectories=trajectories) as run:
         replayer = Replayer(agent=agent, renderer=renderer, store=run, equal=equal)
@@ -190,6 +202,7 @@ class _Crew:
         self._progress = progress
         self._total = len(trajectories) * sum(k.values())
         self._done, _ = store.count_done({t.question_id: k for t in trajectories})
+        self._done += sum(store.count_spared(t.question_id) for t in trajectories)
         self._queue = iter(trajectories if self._done < self._total else ())
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -227,10 +240,12 @@ class _Crew:
                         trajectory = next(self._queue, None)
                     if trajectory is None:
                         return
+                    spared = self._store.count_spared(trajectory.question_id)
                     for _ in session.replays(trajectory, self._missing(trajectory)):
-                        self._count()
+                        self._count(1)
                         if self._stop.is_set():
                             return
+                    self._count(self._store.count_spared(trajectory.question_id) - spared)
         except BaseException as error:
             self._failures.append(error)
             self._stop.set()
@@ -241,20 +256,25 @@ class _Crew:
                     self._finished.set()
 
     def _missing(self, trajectory: Trajectory) -> Iterator[tuple[str, int]]:
-        # A repetition's SHAM and DESTROY stand together, so that a run that is stopped early
-        # has both arms.
-        for repetition in range(max(self._k.values())):
-            for condition, count in self._k.items():
+        question = trajectory.question_id
+        stopping = self._store.stopping is not None
+        fixed = {c: n for c, n in self._k.items() if c == "self" or not stopping}
+        # A repetition's SHAM and DESTROY stand together, so that a run that is interrupted has
+        # both arms.
+        for repetition in range(max(fixed.values(), default=0)):
+            for condition, count in fixed.items():
                 if repetition < count and (
-                    self._store.next_attempt(trajectory.question_id, condition, repetition)
-                    is not None
+                    self._store.next_attempt(question, condition, repetition) is not None
                 ):
                     yield condition, repetition
+        # Each is made when the next one is asked for.
+        while stopping and (walk := self._store.walk(question)).next_condition is not None:
+            yield walk.next_condition, walk.sham if walk.next_condition == "sham" else walk.destroy
 
-    def _count(self) -> None:
-        if self._progress is not None:
+    def _count(self, replays: int) -> None:
+        if self._progress is not None and replays:
             with self._lock:
-                self._done += 1
+                self._done += replays
                 self._progress(self._done, self._total)
 
 

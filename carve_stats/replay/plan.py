@@ -38,6 +38,9 @@ class RunPlan:
         The largest share that the re-rendering crops, likewise.
     parser_version : str
         The answer parser's version.
+    stopping : mapping or None
+        The stopping plan, as `StoppingPlan.to_dict` gives it; None where every replay is made. It
+        is not stored then, so that runs have the hash that they had before there were any.
 
     Raises
     ------
@@ -53,6 +56,7 @@ class RunPlan:
     encoder: Mapping[str, Any] | None
     crop: float | None
     parser_version: str
+    stopping: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name, value in self._values().items():
@@ -110,7 +114,7 @@ class RunPlan:
         PlanError
             The message shows the first differences.
         """
-        kept, wanted = dict(_leaves(self._values())), dict(_leaves(asked._values()))
+        kept, wanted = (dict(_leaves(plan._shown_values())) for plan in (self, asked))
         differences = [
             f"{name} was {_show(kept, name)} and is {_show(wanted, name)}"
             for name in dict.fromkeys([*kept, *wanted])
@@ -126,7 +130,21 @@ class RunPlan:
             )
 
     def _values(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        if self.stopping is None:
+            del values["stopping"]
+        return values
+
+    def _shown_values(self) -> dict[str, Any]:
+        """The plan for a person: of the stopping plan one line, without its table."""
+        values = self._values()
+        if self.stopping is not None:
+            get = self.stopping.get
+            values["stopping"] = (
+                f"{get('rule')}, order {get('order')}, k {get('k_sham')} and {get('k_destroy')},"
+                f" minimum {get('minimum')}, sha256 {str(get('sha256'))[:12]}"
+            )
+        return values
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

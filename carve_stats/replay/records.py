@@ -63,6 +63,9 @@ class Replay:
         Whether the agent said the reply came from a cache.
     usage : mapping of str to number
         Tokens or whatever else the agent counts; a flag is 1 or 0.
+    stopping : str or None
+        The sha256 of the stopping plan of a run that stops questions early. The records of other
+        runs are stored without it.
     """
 
     run: str
@@ -85,6 +88,7 @@ class Replay:
     model: str | None = None
     from_cache: bool | None = None
     usage: Mapping[str, float] = field(default_factory=dict)
+    stopping: str | None = None
 
     @property
     def valid(self) -> bool:
@@ -99,5 +103,7 @@ class Replay:
     def to_dict(self) -> dict[str, Any]:
         """The record as it is stored, with `valid` spelled out."""
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if self.stopping is None:
+            del record["stopping"]
         record["valid"] = self.valid
         return record

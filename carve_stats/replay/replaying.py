@@ -93,6 +93,8 @@ class ReplaySession:
         self._equal = replayer.equal
         self._plan = replayer.store.plan
         self._run = replayer.store.run_id
+        stopping = replayer.store.stopping
+        self._stopping = None if stopping is None else stopping.sha256
         self._runner: asyncio.Runner | None = None
 
     def __enter__(self) -> ReplaySession:
@@ -212,6 +214,7 @@ class ReplaySession:
             model=reply.model,
             from_cache=reply.from_cache,
             usage=reply.usage,
+            stopping=self._stopping,
         )
 
     def _same(self, answer: str, trajectory: Trajectory) -> bool:

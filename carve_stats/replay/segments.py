@@ -52,7 +52,8 @@ def encode_record(replay: Replay) -> bytes:
         The line, with its checksum and the newline.
     """
     valid = b',"valid":true' if replay.valid else b',"valid":false'
-    body = _encode(replay)[:-1] + valid
+    # The last field; records of runs that stop nothing early are as they were before it.
+    body = _encode(replay)[:-1].removesuffix(b',"stopping":null') + valid
     return body + _CRC % crc32(body) + b"\n"
 
 

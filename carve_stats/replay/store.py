@@ -22,17 +22,21 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from carve_stats.errors import CarveStatsError, PlanError, StoreError
+from carve_stats.errors import CarveStatsError, InputError, PlanError, StoreError
 from carve_stats.replay.extent import Extent
 from carve_stats.replay.files import TEMPORARY_SUFFIX, create_file
 from carve_stats.replay.plan import RunPlan
 from carve_stats.replay.records import Replay, ReplayKey
 from carve_stats.replay.segments import SegmentWriter, encode_record, read_segment, segment_paths
+from carve_stats.replay.stopping import Decider, Outcome, Walk
 from carve_stats.replay.trajectories import Trajectory
+
+if TYPE_CHECKING:
+    from carve_stats.law.stopping import StoppingPlan
 
 __all__ = ["RunStatus", "RunStore"]
 
@@ -56,6 +60,11 @@ class RunStatus:
         Further records of a replay that has one already, as two processes at once make them.
     torn_lines : int
         Last lines that a killed writer left unfinished; their replays are made again.
+    spared : int
+        Replays that will not be made, since their questions stop early: a finished run has
+        ``done + spared == planned``. 0 for a run without a stopping plan.
+    stopped : int
+        Questions that some are spared of.
 
     Examples
     --------
@@ -71,6 +80,8 @@ class RunStatus:
     attempts: int
     duplicates: int
     torn_lines: int
+    spared: int = 0
+    stopped: int = 0
 
     def to_dict(self) -> dict[str, int]:
         """The figures by name."""
@@ -79,6 +90,9 @@ class RunStatus:
     def __str__(self) -> str:
         text = f"{self.done} of {self.planned} replays done"
         text += f" ({self.valid} valid, {self.invalid} invalid)"
+        if self.spared:
+            questions = "question" if self.stopped == 1 else "questions"
+            text += f"; {self.spared} spared: {self.stopped} {questions} stopped early"
         if self.duplicates:
             text += f"; {self.duplicates} duplicate records not used"
         if self.torn_lines:
@@ -90,7 +104,8 @@ class RunStatus:
 class RunStore:
     """A run's directory, opened by `open` to add to it or by `load` to read it.
 
-    Its `run_id` is the run's name in its records.
+    Its `run_id` is the run's name in its records, and `stopping` the plan by which it stops
+    questions early: None where every replay is made.
 
     Examples
     --------
@@ -112,10 +127,12 @@ class RunStore:
         self.plan = plan
         self.run_id = plan.run_id
         self.provenance = provenance
+        self.stopping = _stopping_plan(plan, path)
+        self._decider = None if self.stopping is None else Decider(self.stopping)
         self._extent = extent
         self._lock = threading.Lock()
         self._writer: SegmentWriter | None = None
-        self._valid: dict[ReplayKey, bool] = {}
+        self._outcomes: dict[ReplayKey, Outcome] = {}
         self._duplicates = 0
         self._torn = 0
         for head in self._read(_heads):
@@ -123,7 +140,7 @@ class RunStore:
                 self._torn += 1
             else:
                 self._note((head.question_id, head.condition, head.repetition, head.attempt),
-                           head.status == "ok")  # fmt: skip
+                           head.flip)  # fmt: skip
         self._check_asked_for()
 
     @classmethod
@@ -220,7 +237,7 @@ class RunStore:
 
     def completed(self) -> set[ReplayKey]:
         """The keys of all records."""
-        return set(self._valid)
+        return set(self._outcomes)
 
     def next_attempt(self, question_id: str, condition: str, repetition: int) -> int | None:
         """The attempt that a replay still needs.
@@ -239,12 +256,71 @@ class RunStore:
             none is left.
         """
         for attempt in range(self.plan.attempts):
-            valid = self._valid.get((question_id, condition, repetition, attempt))
-            if valid is None:
+            outcome = self._outcomes.get((question_id, condition, repetition, attempt), _NOT_MADE)
+            if outcome is _NOT_MADE:
                 return attempt
-            if valid:
+            if outcome is not None:
                 return None
         return None
+
+    def outcomes(self, question_id: str, condition: str) -> list[Outcome]:
+        """What the repetitions of a question gave, up to the first that is not finished.
+
+        Parameters
+        ----------
+        question_id, condition : str
+            The question and the condition.
+
+        Returns
+        -------
+        list of 1, 0 or None
+            Of the repetitions 0, 1, …: whether the first valid attempt flipped; None where no
+            attempt is left and none was valid.
+        """
+        found: list[Outcome] = []
+        while self.next_attempt(question_id, condition, len(found)) is None:
+            found.append(self._outcome(question_id, condition, len(found)))
+        return found
+
+    def walk(self, question_id: str) -> Walk:
+        """How far a question of a run with a stopping plan has come, and what it needs next.
+
+        Parameters
+        ----------
+        question_id : str
+            The question.
+
+        Returns
+        -------
+        Walk
+            As `Decider.walk` gives it.
+        """
+        if self._decider is None:
+            raise StoreError(f"{self.path} has no stopping plan: every replay is made")
+        sham, destroy = (self.outcomes(question_id, c) for c in ("sham", "destroy"))
+        return self._decider.walk(sham, destroy)
+
+    def count_spared(self, question_id: str) -> int:
+        """How many of the replays asked for a question will not be made.
+
+        Parameters
+        ----------
+        question_id : str
+            The question.
+
+        Returns
+        -------
+        int
+            0 while the question goes on, and without a stopping plan.
+        """
+        if self._decider is None or self.walk(question_id).next_condition is not None:
+            return 0
+        k = self._extent.k.get(question_id, {})
+        return sum(
+            self.next_attempt(question_id, condition, repetition) is not None
+            for condition in ("sham", "destroy")
+            for repetition in range(k.get(condition, 0))
+        )
 
     def append(self, replay: Replay) -> None:
         """Add one record; when it returns, the death of the process cannot lose it.
@@ -263,19 +339,22 @@ class RunStore:
             )
         self._writer.append(encode_record(replay))
         with self._lock:
-            self._note(replay.key, replay.valid)
+            self._note(replay.key, replay.flip)
 
     def status(self) -> RunStatus:
         """How far the run has come, as it was when opened and with what was appended since."""
         done, valid = self.count_done(self._extent.k)
+        spared = [self.count_spared(question) for question in self._extent.k if self.stopping]
         return RunStatus(
             planned=self._extent.planned(),
             done=done,
             valid=valid,
             invalid=done - valid,
-            attempts=len(self._valid),
+            attempts=len(self._outcomes),
             duplicates=self._duplicates,
             torn_lines=self._torn,
+            spared=sum(spared),
+            stopped=sum(n > 0 for n in spared),
         )
 
     def count_done(self, asked: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
@@ -293,17 +372,14 @@ class RunStore:
             whatever was asked for.
         """
         with self._lock:
-            first_attempts = [key[:3] for key in self._valid if key[3] == 0]
+            first_attempts = [key[:3] for key in self._outcomes if key[3] == 0]
         done = valid = 0
         for question, condition, repetition in first_attempts:
             if repetition < asked.get(question, {}).get(condition, 0) and (
                 self.next_attempt(question, condition, repetition) is None
             ):
                 done += 1
-                valid += any(
-                    self._valid.get((question, condition, repetition, attempt), False)
-                    for attempt in range(self.plan.attempts)
-                )
+                valid += self._outcome(question, condition, repetition) is not None
         return done, valid
 
     def close(self) -> None:
@@ -323,16 +399,24 @@ class RunStore:
     ) -> None:
         self.close()
 
-    def _note(self, key: ReplayKey, valid: bool) -> None:
-        if key in self._valid:
+    def _outcome(self, question_id: str, condition: str, repetition: int) -> Outcome:
+        """The flip of a repetition's first valid attempt; None where no attempt was valid."""
+        for attempt in range(self.plan.attempts):
+            flip = self._outcomes.get((question_id, condition, repetition, attempt))
+            if flip is not None:
+                return flip
+        return None
+
+    def _note(self, key: ReplayKey, flip: Outcome) -> None:
+        if key in self._outcomes:
             self._duplicates += 1
         else:
-            self._valid[key] = valid
+            self._outcomes[key] = flip
 
     def _check_asked_for(self) -> None:
         """Refuse records that nobody asked for: a request that did has been deleted."""
         caught_up = False
-        for question, condition, repetition, _ in self._valid:
+        for question, condition, repetition, _ in self._outcomes:
             while repetition >= self._extent.k.get(question, {}).get(condition, 0):
                 if caught_up:
                     raise StoreError(
@@ -359,9 +443,10 @@ class _Head(msgspec.Struct):
     condition: str
     repetition: int
     attempt: int
-    status: str
+    flip: int | None
 
 
+_NOT_MADE: Any = object()
 _heads = msgspec.json.Decoder(_Head)
 _replays = msgspec.json.Decoder(Replay)
 
@@ -403,6 +488,20 @@ def _create(path: Path, plan: RunPlan) -> None:
         raise StoreError(f"store={str(path)!r} cannot be made: {error.strerror}") from None
     data = msgspec.json.format(msgspec.json.encode(content), indent=2)
     create_file(path / "plan.json", data + b"\n")
+
+
+def _stopping_plan(plan: RunPlan, path: Path) -> StoppingPlan | None:
+    if plan.stopping is None:
+        return None
+    from carve_stats.law.stopping import StoppingPlan
+
+    try:
+        return StoppingPlan.from_dict(plan.stopping)
+    except InputError as error:
+        raise StoreError(
+            f"{path / 'plan.json'}: its stopping plan cannot be read ({error}): another version"
+            " wrote it"
+        ) from None
 
 
 def _read_plan(path: Path) -> tuple[RunPlan, Mapping[str, Any]]:

@@ -181,5 +181,8 @@ def run_entries(run: RunStore) -> tuple[Entry, ...]:
     if first <= last:
         entries.append(Entry("replayed", f"{_moment(first)} to {_moment(last)}"))
     entries += [Entry("model", model) for model in sorted(models)]
-    plan = [Entry(name.replace("_", " "), _words(v)) for name, v in run.plan.to_dict().items()]
+    settings = dict(run.plan.to_dict())
+    if "stopping" in settings:  # its table is not for reading, and its sha256 stands for it
+        settings["stopping"] = {n: v for n, v in settings["stopping"].items() if n != "table"}
+    plan = [Entry(name.replace("_", " "), _words(value)) for name, value in settings.items()]
     return (*entries, *plan, Entry("begun with", _words(run.provenance)))

@@ -14,6 +14,7 @@ from carve_stats.clusters import (
     Estimate,
     IntervalMethod,
     bootstrap,
+    bootstrap_generator,
     cluster_sums,
     count_clusters,
     explain,
@@ -24,12 +25,7 @@ from carve_stats.clusters import (
 from carve_stats.counts import ReplayCounts
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.outcomes import Outcomes
-from carve_stats.routing.costs import counted
-from carve_stats.routing.evaluate import (
-    bootstrap_generator,
-    clusters_and_intervals,
-    unscored_notes,
-)
+from carve_stats.routing.evaluate import clusters_and_intervals, unscored_notes
 from carve_stats.routing.joined import RoutingData, join
 from carve_stats.routing.rules.base import Rule, rule_notes, rule_propensities
 from carve_stats.routing.rules.parsing import as_routing_rule
@@ -123,7 +119,7 @@ class RuleComparison:
     def _table(self) -> tuple[str, list[str], list[list[object]]]:
         caption = (
             f"a: {self.rule_a}; b: {self.rule_b}\nRouting to {self.fallback}:"
-            f" {counted(self.questions['used'], 'question')},"
+            f" {_display.counted(self.questions['used'], 'question')},"
             f" {clusters_and_intervals(self.clusters, self.interval)}"
         )
         headers = ["", "a", "b", "a − b", "interval"]
@@ -217,7 +213,7 @@ def compare_rules(
     """
     rules = as_routing_rule(rule_a), as_routing_rule(rule_b)
     rng = bootstrap_generator(interval, rng)
-    data = join(counts, outcomes, fallback=fallback, allow_mismatch=allow_mismatch)
+    data = join(counts, outcomes, fallback=fallback, allow_mismatch=allow_mismatch, stopped=True)
     method = interval_method(interval, level, data.codes)
     propensities = [rule_propensities(rule, data.rule_input) for rule in rules]
     a, b = (
@@ -235,7 +231,7 @@ def compare_rules(
         rule_b=str(rules[1]),
         fallback=data.fallback_name,
         questions=data.questions,
-        scored=int(data.counts.scored.sum()),
+        scored=int(data.scored.sum()),
         clusters=None if data.codes is None else count_clusters(data.codes),
         a=a,
         b=b,

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from carve_stats import _display
 from carve_stats.routing.joined import RoutingData
 
-__all__ = ["counted", "deferral_costs"]
+__all__ = ["deferral_costs"]
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ def deferral_costs(
             missing = np.isnan(column) if column is not None else np.zeros(n, bool)
             missing = missing if mask is None else missing & mask
             if missing.any():
-                shown = counted(int(missing.sum()), "question")
+                shown = _display.counted(int(missing.sum()), "question")
                 notes.append(f"{whose} {what} are not known of {shown}")
         if n and before is None and fallback is not None and more is not None:
             which = "not known" if original is None else "not all known"
@@ -78,8 +79,3 @@ def _mean(column: Floats | None, needed: NDArray[Any], weights: Floats) -> float
     if column is None or np.isnan(column[needed]).any():
         return None
     return float((weights[needed] * column[needed]).sum()) / weights.size
-
-
-def counted(n: int, noun: str) -> str:
-    """A number and its noun: ``1 question``, ``2 questions``."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

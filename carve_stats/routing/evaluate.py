@@ -13,17 +13,17 @@ from carve_stats import _display
 from carve_stats.clusters import (
     Estimate,
     IntervalMethod,
+    bootstrap_generator,
     count_clusters,
     explain,
     interval_method,
 )
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError, unknown_name
-from carve_stats.law._arguments import generator
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.outcomes import Outcomes
 from carve_stats.routing.controls import RandomControl, random_control, strata_codes
-from carve_stats.routing.costs import counted, deferral_costs
+from carve_stats.routing.costs import deferral_costs
 from carve_stats.routing.joined import RoutingData, join
 from carve_stats.routing.rules.always import Always
 from carve_stats.routing.rules.base import Rule, rule_notes, rule_propensities
@@ -131,7 +131,7 @@ class RoutingEvaluation:
 
     def _tables(self) -> list[tuple[str, list[str], list[list[object]]]]:
         caption = (
-            f"Routing to {self.fallback}: {counted(self.questions['used'], 'question')},"
+            f"Routing to {self.fallback}: {_display.counted(self.questions['used'], 'question')},"
             f" {self.scored} scored, {clusters_and_intervals(self.clusters, self.interval)}"
         )
         headers = ["deferred", "calls", "repairs", "harms", "net"]
@@ -238,8 +238,8 @@ def evaluate_rule(
     Raises
     ------
     InputError
-        Ids that do not match, an unknown rule, score, fallback or covariate, propensities that
-        are none, a bootstrap without `rng`.
+        Ids that do not match, replays stopped by another rule, an unknown rule, score, fallback or
+        covariate, propensities that are none, a bootstrap without `rng`.
 
     See Also
     --------
@@ -251,7 +251,9 @@ def evaluate_rule(
     harm the reverse. Deferring *every* question has the yield of random deferral: a rule
     earns its replays by what it adds to that, which is why the row is always there.
 
-    A question without a score keeps the original answer under every rule on scores. Intervals
+    A question without a score keeps the original answer under every rule on scores. Of replays
+    that were stopped early the rule that they were stopped by can be evaluated: its decisions are
+    those of the full budget. Intervals
     speak of other videos, with the rule as it stands; that a cut-off or a population was chosen
     from the same questions is not in them.
 
@@ -268,7 +270,7 @@ def evaluate_rule(
     """
     rule = as_routing_rule(rule)
     rng = bootstrap_generator(interval, rng)
-    data = join(counts, outcomes, fallback=fallback, allow_mismatch=allow_mismatch)
+    data = join(counts, outcomes, fallback=fallback, allow_mismatch=allow_mismatch, stopped=True)
     method = interval_method(interval, level, data.codes)
     strata, match, match_notes = _strata(data, match)
     propensities = rule_propensities(rule, data.rule_input)
@@ -297,7 +299,7 @@ def evaluate_rule(
         rule=str(rule),
         fallback=data.fallback_name,
         questions=data.questions,
-        scored=int(data.counts.scored.sum()),
+        scored=int(data.scored.sum()),
         clusters=None if data.codes is None else count_clusters(data.codes),
         **{name: getattr(value, name) for name in DeferralValue.__dataclass_fields__},
         accuracy_before=before,
@@ -310,40 +312,11 @@ def evaluate_rule(
     )
 
 
-def bootstrap_generator(
-    interval: str, rng: np.random.Generator | int | None
-) -> np.random.Generator | None:
-    """The generator of the bootstrap; None where the intervals need none.
-
-    Parameters
-    ----------
-    interval, rng
-        As for `evaluate_rule`.
-
-    Returns
-    -------
-    numpy.random.Generator or None
-        The generator itself, or a new one from the seed.
-
-    Raises
-    ------
-    InputError
-        A bootstrap without a source of randomness.
-    """
-    if interval != "bootstrap":
-        return None
-    if rng is None:
-        raise InputError(
-            "interval='bootstrap' needs rng (--seed): give a numpy.random.Generator or seed"
-        )
-    return generator(rng)
-
-
 def clusters_and_intervals(clusters: int | None, interval: IntervalMethod) -> str:
     """How many clusters there are, and which intervals, for the caption of a table."""
     if clusters is None:
         return "clusters unknown (no intervals)"
-    return f"{counted(clusters, 'cluster')} ({interval})"
+    return f"{_display.counted(clusters, 'cluster')} ({interval})"
 
 
 def control_label(name: str, match: Sequence[str]) -> str:
@@ -366,7 +339,7 @@ def unscored_notes(propensities: NDArray[np.float64], data: RoutingData) -> list
     list of str
         Empty where all have a score.
     """
-    without = ~data.counts.scored
+    without = ~data.scored
     n = int(without.sum())
     if not n:
         return []

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts, check_counts
 from carve_stats.errors import InputError
+from carve_stats.inference.stopped import stopped_decisions
 from carve_stats.outcomes import Answerer, Outcomes, check_outcomes
 from carve_stats.routing.rules.base import RuleInput
 
@@ -23,6 +24,10 @@ NEITHER_KNOWN = "neither outcome known"
 CONDITIONAL = (
     "all figures speak of the questions whose original and fallback outcomes are both known; if"
     " the fallback was put to some questions only, those are no random sample of them all"
+)
+STOPPED_EARLY = (
+    "the replays were stopped early, when {rule} was decided: the decisions are those of the full"
+    " budget, and other rules on scores cannot be evaluated"
 )
 
 _COUNTS = tuple(
@@ -79,6 +84,13 @@ class RoutingData:
         return int(self.value.size)
 
     @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Whether each question has a score, or, stopped early, is decided; shape (n,)."""
+        if self.counts.stopping is None:
+            return self.counts.scored
+        return ~np.isnan(stopped_decisions(self.counts))
+
+    @property
     def rule_input(self) -> RuleInput:
         """What a rule may look at: replays and covariates."""
         return RuleInput(self.counts, self.covariates)
@@ -108,6 +120,7 @@ def join(
     *,
     fallback: str | None = None,
     allow_mismatch: bool = False,
+    stopped: bool = False,
 ) -> RoutingData:
     """Join replays and outcomes by question id.
 
@@ -122,6 +135,8 @@ def join(
     allow_mismatch : bool
         Whether ids that only one side has are allowed. A question without replays then has no
         score, and replays without an outcome are left out; both are counted.
+    stopped : bool
+        Whether the caller can do with replays that were stopped early.
 
     Returns
     -------
@@ -143,7 +158,7 @@ def join(
     >>> data.value, data.fallback_name, data.questions
     (array([0, 1]), 'strong', {'read': 2, 'used': 2, 'left_out': {}})
     """
-    check_counts(counts)
+    check_counts(counts, stopped=stopped)
     check_outcomes(outcomes)
     name, answerer = outcomes.fallback(fallback)
     notes = [note for side in (counts, outcomes) if side.ledger for note in side.ledger.notes]
@@ -176,6 +191,8 @@ def join(
         )
     # The clusters of a side are not the whole story: the other may have had them.
     notes = [note for note in notes if cluster is None or note != UNKNOWN_CLUSTERS]
+    if counts.stopping is not None:
+        notes.append(STOPPED_EARLY.format(rule=counts.stopping.rule))
     is_original, is_fallback = original[kept] == 1.0, deferred[kept] == 1.0
     return RoutingData(
         counts=joined,
@@ -272,7 +289,12 @@ def _align(
     found = row >= 0
     for name, column in columns.items():
         column[found] = getattr(counts, name)[row[found]]
-    return ReplayCounts(question, **columns, cluster=None if cluster is None else cluster[kept])
+    return ReplayCounts(
+        question,
+        **columns,
+        cluster=None if cluster is None else cluster[kept],
+        stopping=counts.stopping,
+    )
 
 
 def _costs(

@@ -59,7 +59,7 @@ def test_status_limit_top_up_and_nothing_to_do(folder, command_json, command):
     assert command_json("replay", "audit.toml", "--k", 4)["done"] == 480
     status = command_json("status", "run")
     assert set(status) == {"planned", "done", "valid", "invalid", "attempts", "duplicates",
-                           "torn_lines"}  # fmt: skip
+                           "torn_lines", "spared", "stopped"}  # fmt: skip
     assert status["planned"] == status["done"] == 480
     before = {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()}
     code, out, _ = command("replay", "audit.toml")
@@ -183,3 +183,84 @@ def test_a_mistyped_k_is_refused_and_harms_nothing(folder, command_json, refused
     command_json("replay", "audit.toml", "--limit", 1)
     assert "k must be at most 1000000" in refused("replay", "audit.toml", "--k", 3_000_000_000)
     assert command_json("status", "run")["planned"] == 9
+
+
+def stopped(*more):
+    return ("replay", "audit.toml", "--stop-when-decided", "score <= 0", *more)
+
+
+def test_stopping_when_decided_makes_fewer_replays_and_says_so(folder, command, command_json):
+    code, out, err = command(*stopped("--workers", 2))
+    assert code == 0
+    promised, expected = err.splitlines()[:2]
+    assert "score <= 0 in order optimal" in promised
+    assert "at least 1 of 3 SHAM and 1 of 3 DESTROY replays: figures for up to so many" in promised
+    assert "expected to save 25.0 % of these replays, if questions are as in the paper" in expected
+    assert "never a decision" in expected
+    assert "replays: 360 of 360" in err
+    status = command_json(*stopped())
+    assert status["done"] + status["spared"] == status["planned"] == 360
+    assert 0 < status["stopped"] <= status["spared"]
+    assert out == (
+        f"run: {status['done']} of 360 replays done ({status['done']} valid, 0 invalid);"
+        f" {status['spared']} spared: {status['stopped']} questions stopped early\n"
+    )
+    assert {**status["stopping"], "sha256": None} == {
+        "rule": "score <= 0", "order": "optimal", "minimum": {"sham": 1, "destroy": 1},
+        "guaranteed": {"sham": 1, "destroy": 1}, "sha256": None,
+    }  # fmt: skip
+    segment = next((folder / "run/segments").iterdir())
+    record = json.loads(segment.read_bytes().splitlines()[0])
+    assert record["stopping"] == status["stopping"]["sha256"]
+    assert command_json("status", "run") == {n: v for n, v in status.items() if n != "store"}
+
+
+def test_stopping_in_the_file_and_options_that_win(folder, command, command_json):
+    command_json("replay", "audit.toml", "--store", "pilot", "--limit", 20)
+    (folder / "stopping.toml").write_text(
+        CONFIG.format(use="synthetic") + '[stopping]\nrule = "score <= 0"\n'
+        'order = "destroy-first"\nminimum = [0, 1]\npilot = "pilot"\n'
+    )
+    status, _, err = command("replay", "stopping.toml")
+    assert status == 0
+    assert "score <= 0 in order destroy-first; every question gets at least 0 of 3 SHAM" in err
+    assert "nothing about both can be estimated from the stopped replays: give a minimum" in err
+    assert "if questions are as those of the pilot" in err
+    options = ("--stop-when-decided", "score < 1/3", "--order", "alternate", "--minimum", "2,3")
+    status = command_json("replay", "stopping.toml", "--store", "other", *options)
+    found = status["stopping"]
+    assert (found["rule"], found["order"]) == ("score < 1/3", "alternate")
+    assert found["minimum"] == {"sham": 2, "destroy": 3}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--order", "alternate"), "--stop-when-decided"),
+        (("--stop-when-decided", "score = 0"), "'score = 0' cannot be decided early"),
+        (("--stop-when-decided", "scores < 0"), "rule='scores < 0' must be"),
+        (("--stop-when-decided", "sign", "--order", "optimum"), "did you mean 'optimal'"),
+        (("--stop-when-decided", "sign", "--minimum", "3"), "two whole numbers"),
+        (("--stop-when-decided", "sign", "--minimum", "a,b"), "--minimum a,b must be two whole"),
+        (("--stop-when-decided", "sign", "--minimum", "4,1"), "must not exceed the budget"),
+        (("--stop-when-decided", "sign", "--pilot", "absent.csv"), "absent.csv"),
+        (("--stop-when-decided", "sign", "--k", 65), "k_sham=65 must be at most 64"),
+    ],
+)
+def test_stopping_that_cannot_be_is_one_line_and_writes_nothing(folder, refused, options, words):
+    assert words in refused("replay", "audit.toml", *options)
+    assert not (folder / "run").exists()
+
+
+def test_stopping_needs_both_conditions(folder, refused):
+    path = folder / "audit.toml"
+    path.write_text(path.read_text().replace("k = 3", 'k = 3\nconditions = ["self", "sham"]'))
+    assert "must have 'destroy' to stop when decided" in refused(*stopped())
+
+
+def test_a_stopped_run_goes_on_only_as_it_began(folder, command, command_json):
+    command_json(*stopped("--limit", 5))
+    code, out, err = command(*stopped("--order", "alternate"))
+    assert (code, out) == (2, "")
+    assert 'stopping was "score <= 0, order optimal' in err.splitlines()[-1]
+    assert command_json(*stopped())["planned"] == 360

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from carve_stats.errors import ConfigError
-from carve_stats.replay.config import NamedOptions, read_config
+from carve_stats.replay.config import NamedOptions, StoppingOptions, read_config
 from carve_stats.replay.evidence.frames import Encoder
 
 LEAST = """
@@ -39,6 +39,11 @@ name = "phase"
 rounds = 3
 [encoder]
 format = "png"
+[stopping]
+rule = "score < 1/3"
+order = "alternate"
+minimum = [0, 2]
+pilot = "pilot.jsonl"
 """
 
 
@@ -58,6 +63,7 @@ def test_the_least(tmp_path):
     assert config.agent == NamedOptions("synthetic")
     assert config.operator == NamedOptions("phase")
     assert (config.encoder, config.crop) == (Encoder(), 0.02)
+    assert config.stopping is None
 
 
 def test_everything(tmp_path):
@@ -72,6 +78,9 @@ def test_everything(tmp_path):
     )
     assert config.operator == NamedOptions("phase", {"rounds": 3})
     assert config.encoder == Encoder("png")
+    assert config.stopping == StoppingOptions(
+        rule="score < 1/3", order="alternate", minimum=(0, 2), pilot=tmp_path / "pilot.jsonl"
+    )
 
 
 def test_overrides_win_and_their_paths_are_the_command_lines(tmp_path):
@@ -79,6 +88,15 @@ def test_overrides_win_and_their_paths_are_the_command_lines(tmp_path):
     config = read_config(path, k=5, store="elsewhere", workers=None, media=tmp_path / "m", seed=0)
     assert (config.k, config.store, config.workers, config.seed) == (5, Path("elsewhere"), 4, 0)
     assert config.media == tmp_path / "m"
+
+
+def test_stopping_is_asked_for_by_the_file_or_by_overrides(tmp_path):
+    path = write(tmp_path, LEAST)
+    assert read_config(path, rule="sign").stopping == StoppingOptions(rule="sign")
+    path = write(tmp_path, FULL)
+    assert read_config(path, rule="sign", minimum=[1, 1], pilot="here.csv").stopping == (
+        StoppingOptions(rule="sign", order="alternate", minimum=(1, 1), pilot=Path("here.csv"))
+    )
 
 
 def test_an_override_fills_in_what_is_missing(tmp_path):
@@ -118,6 +136,14 @@ BAD = [
     ("[agent]", "[encoder]\nquality = 9.5\n[agent]", r"\[encoder\] quality=9.5 must be a whole"),
     ("[agent]", "[encoder]\nqualty = 9\n[agent]", r"\[encoder\]: unknown entry 'qualty'"),
     ("[agent]", "[operator]\nrounds = 3\n[agent]", r"\[operator\] needs the entry name"),
+    ("[agent]", "[stopping]\n[agent]", r"\[stopping\] needs the entry rule, or the option --stop"),
+    ("[agent]", '[stopping]\norder = "optimal"\n[agent]', r"\[stopping\] needs the entry rule"),
+    ("[agent]", "[stopping]\nrule = 0\n[agent]", r"\[stopping\] rule=0 must be a string"),
+    ("[agent]", '[stopping]\nrules = "sign"\n[agent]', r"unknown entry 'rules'.*mean 'rule'"),
+    ("[agent]", '[stopping]\nrule = "sign"\nminimum = 3\n[agent]', r"minimum=3 must be two whole"),
+    ("[agent]", '[stopping]\nrule = "sign"\nminimum = [1, -1]\n[agent]', r"minimum=\[1, -1\] must"),
+    ("[agent]", '[stopping]\nrule = "sign"\nminimum = [1, true]\n[agent]', r"minimum=\[1, True\]"),
+    ("[agent]", '[stopping]\nrule = "sign"\npilot = ""\n[agent]', r"\[stopping\] pilot='' must be"),
     ("[agent]", "[cost]\nper_call = 3\n[agent]", r"unknown table 'cost'"),
     ("[input]", "[[input]]", r"must be a table"),
     ("seed = 1", "seed = ", r"not a TOML file: .*line 4"),

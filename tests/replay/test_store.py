@@ -99,11 +99,36 @@ def test_status_counts_replays_and_attempts(tmp_path):
         store.append(replay("q2", repetition=0, status="refusal"))
         store.append(replay("q2", repetition=0, attempt=1))
         expected = dict(
-            planned=12, done=3, valid=2, invalid=1, attempts=6, duplicates=0, torn_lines=0
-        )
+            planned=12, done=3, valid=2, invalid=1, attempts=6, duplicates=0, torn_lines=0,
+            spared=0, stopped=0,
+        )  # fmt: skip
         assert store.status().to_dict() == expected
     assert RunStore.load(tmp_path).status().to_dict() == expected
     assert str(store.status()) == "3 of 12 replays done (2 valid, 1 invalid)"
+
+
+def test_a_plan_without_stopping_is_as_it_was_before_there_was_any(tmp_path):
+    # Computed before plans could stop: another hash would be another run.
+    assert PLAN.sha256 == "c33b1c0b34638b92b2e2f031e4ba70c11f83e6324074492b10093b65b02c406d"
+    assert "stopping" not in PLAN.to_dict()
+    with open_store(tmp_path) as store:
+        store.append(replay())
+    assert store.stopping is None
+    assert not any(b"stopping" in p.read_bytes() for p in tmp_path.rglob("*.json*"))
+
+
+def test_outcomes_are_the_first_valid_attempts_without_gaps(tmp_path):
+    with open_store(tmp_path, k={"sham": 6, "destroy": 2}) as store:
+        for repetition, attempt, flip in [
+            (0, 0, 1), (1, 0, None), (1, 1, 0), (2, 0, None), (2, 1, None), (3, 0, None), (4, 0, 1)
+        ]:  # fmt: skip
+            status = "refusal" if flip is None else "ok"
+            record = replay("q0", "sham", repetition, attempt, status=status)
+            store.append(dataclasses.replace(record, flip=flip))
+        # Of repetition 3 an attempt is left.
+        assert store.outcomes("q0", "sham") == [1, 0, None]
+        assert store.outcomes("q0", "destroy") == store.outcomes("q1", "sham") == []
+    assert RunStore.load(tmp_path).outcomes("q0", "sham") == [1, 0, None]
 
 
 def test_the_first_record_of_a_replay_counts(tmp_path):
