@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "CarveStatsError": "errors",
+    "Cost": "planning.costs",
     "FiniteReplayLaw": "law.finite_replay",
     "InputError": "errors",
     "Population": "population.mixing",
@@ -35,6 +36,7 @@ _HOME = {
     "mean_score": "inference.rates",
     "monitor_mean_score": "planning.monitoring",
     "parse_answer": "replay.parsing",
+    "plan_budget": "planning.budget",
     "predict_signs": "inference.prediction",
     "question_posteriors": "inference.posterior",
     "read_benchmark": "logs.benchmarks",
@@ -46,6 +48,8 @@ _HOME = {
     "run_replays": "replay.loop",
     "score_intervals": "law.intervals",
     "score_table": "inference.scores",
+    "stopped_signs": "inference.stopped",
+    "stopping_plan": "planning.curtailment",
     "tie_excess": "inference.tie_excess",
     "write_report": "report.html",
     "write_trajectories": "replay.trajectories",
@@ -64,6 +68,7 @@ if TYPE_CHECKING:
     from carve_stats.inference.rates import mean_score as mean_score
     from carve_stats.inference.reproducibility import reproducibility as reproducibility
     from carve_stats.inference.scores import score_table as score_table
+    from carve_stats.inference.stopped import stopped_signs as stopped_signs
     from carve_stats.inference.tie_excess import tie_excess as tie_excess
     from carve_stats.law.exact_tests import exact_p_values as exact_p_values
     from carve_stats.law.exact_tests import exact_test as exact_test
@@ -76,7 +81,10 @@ if TYPE_CHECKING:
     from carve_stats.logs.outcomes import read_outcomes as read_outcomes
     from carve_stats.logs.reader import read_replays as read_replays
     from carve_stats.outcomes import Outcomes as Outcomes
+    from carve_stats.planning.budget import plan_budget as plan_budget
+    from carve_stats.planning.costs import Cost as Cost
     from carve_stats.planning.curtailment import curtailment as curtailment
+    from carve_stats.planning.curtailment import stopping_plan as stopping_plan
     from carve_stats.planning.monitoring import monitor_mean_score as monitor_mean_score
     from carve_stats.population.fit import fit_population as fit_population
     from carve_stats.population.mixing import Population as Population
