@@ -1,11 +1,21 @@
+import copy
+import inspect
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import carve_stats
 from carve_stats.counts import Ledger, ReplayCounts
 from carve_stats.errors import InputError
+from carve_stats.law.stopping import fixed_plan
+from carve_stats.outcomes import Outcomes
+from carve_stats.population.cells import budget_cells, pattern_cells
+from carve_stats.population.mixing import Population
+from carve_stats.routing.score_values import score_values
 
 COLUMNS = (
     "self_flips", "self_replays", "self_invalid", "sham_flips", "sham_replays", "sham_invalid",
@@ -187,3 +197,130 @@ def test_required_counts_are_not_taken_for_zeros():
         ReplayCounts(ids, [1, 1], three, np.ma.array([3, 1], mask=[0, 1]), three)
     with pytest.raises(InputError, match="not numbers"):
         ReplayCounts(ids, np.zeros(2, [("x", int)]), three, [3, 1], three)
+
+
+ALTERNATE = fixed_plan(3, 3, "score <= 0", "alternate", (1, 1))
+WRONG = r"stopped early \(score <= 0\).* would be biased; use stopped_signs\(counts\)"
+
+
+def stopped(**changes):
+    columns = {
+        "question": ["b", "a", "c"],
+        "sham_flips": [2, 0, 0],
+        "sham_replays": [2, 2, 2],
+        "destroy_flips": [0, 2, 2],
+        "destroy_replays": [1, 2, 2],
+        "cluster": ["v", "w", "v"],
+        "stopping": ALTERNATE,
+    }
+    return ReplayCounts(**(columns | changes))
+
+
+def test_counts_that_were_stopped_early_have_no_score():
+    counts = stopped()
+    for name in ("score", "score_numerator"):
+        with pytest.raises(InputError, match=WRONG) as told:
+            getattr(counts, name)
+        assert "\n" not in str(told.value)
+    assert counts.scored.all()
+    assert repr(counts) == (
+        "<ReplayCounts: 3 questions, 3 scored, 2 clusters, stopped early by score <= 0>"
+    )
+
+
+def test_the_plan_goes_with_the_counts():
+    counts = stopped(sham_invalid=[1, 0, 0])
+    for kept in (
+        counts.select(counts.scored),
+        pickle.loads(pickle.dumps(counts)),
+        copy.copy(counts),
+        copy.deepcopy(counts),
+    ):
+        assert kept.stopping.sha256 == ALTERNATE.sha256
+        assert kept.to_dict() == counts.to_dict()
+        with pytest.raises(InputError, match=WRONG):
+            kept.score  # noqa: B018
+    assert counts.to_dict()["stopping"] == [ALTERNATE.sha256] * 3
+    assert "stopping" not in three().to_dict()
+
+
+def test_stopped_runs_are_not_pooled():
+    for a, b in ((stopped(), stopped()), (stopped(), three()), (three(), stopped())):
+        with pytest.raises(InputError, match=WRONG) as told:
+            a.pool(b)
+        assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"stopping": "score <= 0"}, "stopping is a str: it must be a StoppingPlan"),
+        ({"stopping": ALTERNATE.to_dict()}, "stopping is a dict: it must be a StoppingPlan"),
+        ({"sham_replays": [4, 2, 2]}, "sham_replays=4 of question 'b' must not exceed the 3 of"),
+        ({"destroy_replays": [1, 4, 2]}, "destroy_replays=4 of question 'a' must not exceed the 3"),
+        ({"sham_invalid": [0, 0, 2]}, "sham_replays=4 of question 'c' .* invalid ones among them"),
+        ({"destroy_invalid": [3, 0, 0]}, "destroy_replays=4 of question 'b' must not exceed"),
+    ],
+)
+def test_counts_that_the_plan_cannot_have_made_are_refused(changes, message):
+    with pytest.raises(InputError, match=message) as raised:
+        stopped(**changes)
+    assert "\n" not in str(raised.value)
+
+
+# Those that know what to do with such counts: their figures are those of full runs.
+KNOW_BETTER = {"stopped_signs", "evaluate_rule", "compare_rules"}
+TAKE_COUNTS = {
+    name: {p.name: p for p in inspect.signature(getattr(carve_stats, name)).parameters.values()
+           if "ReplayCounts" in str(p.annotation)}
+    for name in carve_stats.__all__
+    if inspect.isfunction(getattr(carve_stats, name))
+}  # fmt: skip
+NAIVE = {name: takes for name, takes in TAKE_COUNTS.items() if takes and name not in KNOW_BETTER}
+
+
+def test_the_functions_that_take_counts_are_found():
+    assert {name for name, takes in TAKE_COUNTS.items() if takes} >= KNOW_BETTER
+    assert NAIVE.keys() >= {
+        "curtailment", "deferral_frontier", "fit_population", "flip_rates", "homogeneity_test",
+        "mean_score", "monitor_mean_score", "plan_budget", "predict_signs", "question_posteriors",
+        "reproducibility", "routing_curve", "score_table", "tie_excess", "write_report",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(NAIVE))
+def test_every_public_function_that_takes_counts_refuses_stopped_ones(name, tmp_path):
+    function = getattr(carve_stats, name)
+    full = three()
+    given = {
+        "outcomes": Outcomes(["a", "b", "c"], [1, 0, 1], {"strong": [0, 1, 1]}),
+        "population": Population.paper(),
+        "rng": 1,
+        "k": 1,
+        "goal": "tie rate <= 0.2",
+        "excess": carve_stats.tie_excess(full),
+        "path": tmp_path / "report.html",
+        "title": "An audit",
+    }
+    parameters = inspect.signature(function).parameters.values()
+    needed = {p.name for p in parameters if p.default is p.empty} | ({"k"} & {
+        p.name for p in parameters if name in ("predict_signs", "curtailment")})  # fmt: skip
+    for one in NAIVE[name]:
+        arguments = {n: full if n in NAIVE[name] else given[n] for n in needed}
+        with pytest.raises(InputError, match=WRONG) as told:
+            function(**{**arguments, one: stopped()})
+        assert "\n" not in str(told.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_methods_and_inner_functions_that_take_counts_refuse_stopped_ones():
+    outcomes = Outcomes(["a", "b", "c"], [1, 0, 1], {"strong": [0, 1, 1]})
+    watched = carve_stats.monitor_mean_score(three(sham_replays=[3, 3, 3]))
+    for call in (
+        lambda: watched.update(stopped()),
+        lambda: score_values(stopped(), outcomes),
+        lambda: pattern_cells(stopped()),
+        lambda: budget_cells(stopped(), 1, 1),
+    ):
+        with pytest.raises(InputError, match=WRONG):
+            call()

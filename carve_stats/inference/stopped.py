@@ -168,8 +168,8 @@ class StoppedSigns:
             else _display.counted(self.clusters, "cluster")
         )
         caption = (
-            f"Tie excess at k_sham = {self.k['sham']}, k_destroy = {self.k['destroy']}, from"
-            f" replays stopped early by {self.plan.rule!s} ({used}; {self.interval})"
+            f"Tie excess: k_sham = {self.k['sham']}, k_destroy = {self.k['destroy']} ({used};"
+            f" {self.interval})\nfrom replays stopped early by {self.plan.rule!s}"
         )
         p = _display.p_value(self.p_value)
         return [

@@ -255,6 +255,6 @@ def _count(
 def _check_within(to: tuple[int, int], most: tuple[int, int], whose: str) -> None:
     if to[0] > most[0] or to[1] > most[1]:
         raise InputError(
-            f"(to_k_sham, to_k_destroy)={to} must not exceed {most}: the valid SHAM and DESTROY"
-            f" replays that {whose} at least; a plan with a larger minimum has more"
+            f"replays looked at (SHAM, DESTROY)={to} must not exceed {most}, the valid ones that"
+            f" {whose} at least; a plan with a larger minimum has more"
         )

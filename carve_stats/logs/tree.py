@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from carve_stats.errors import InputError, unknown_name
-from carve_stats.logs.columns import RECORD_COLUMNS, name_columns
+from carve_stats.logs.columns import RECORD_COLUMNS, SHA256, STOPPED, STOPPING, name_columns
 from carve_stats.logs.records import ARMS
 from carve_stats.logs.scan import Scan, as_text, scan_columns
 from carve_stats.logs.tree_folder import (
@@ -24,7 +25,7 @@ from carve_stats.logs.tree_folder import (
 
 __all__ = ["is_mine", "scan"]
 
-_FIELDS = (*RECORD_COLUMNS, "run_id", "mode")
+_FIELDS = (*RECORD_COLUMNS, "run_id", "mode", STOPPING)
 
 
 def is_mine(source: object) -> bool:
@@ -122,6 +123,9 @@ def _scan(connection: Any, source: Path, mapping: Mapping[str, str]) -> Scan:
     name_columns(theirs, mapping, form="records", place=str(source))
     if "run_id" in columns:
         columns.setdefault("run", columns["run_id"])
+    stopped = [re.fullmatch(SHA256, _text(getattr(r, STOPPING, msgspec.UNSET))) for r in records]
+    if any(stopped):
+        columns["strange"] = [str(STOPPED) * bool(match) for match in stopped]
     return scan_columns(
         connection,
         columns,
@@ -155,7 +159,7 @@ def _text(value: Any) -> str:
 
 def _field_names(mapping: Mapping[str, str]) -> dict[str, str]:
     names = {ours: mapping.get(ours, ours) for ours in _FIELDS}
-    for ours in ("run_id", "mode"):  # unless a column is mapped to it
+    for ours in ("run_id", "mode", STOPPING):  # unless a column is mapped to it
         if ours in mapping.values():
             del names[ours]
     for theirs in names.values():

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
+from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError
 from carve_stats.replay.files import replace_file
 from carve_stats.replay.store import RunStore
@@ -21,7 +22,6 @@ from carve_stats.report.svg import inline_svg
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from carve_stats.counts import ReplayCounts
     from carve_stats.inference.tie_excess import TieExcess
 
 __all__ = ["write_report"]
@@ -70,7 +70,8 @@ def write_report(
     Raises
     ------
     InputError
-        A path that cannot be written; nothing is computed before that is known.
+        A path that cannot be written, or replays that were stopped early; nothing is computed
+        before that is known.
 
     Notes
     -----
@@ -93,6 +94,7 @@ def write_report(
     """
     path = Path(path)
     _check_writable(path)
+    check_counts(counts)
     if isinstance(run, str | Path):
         run = RunStore.load(run)
     page = _render(

@@ -2,12 +2,14 @@
 
 import csv
 import json
+import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import carve_stats as cs
+from carve_stats.law.stopping import fixed_plan
 
 DATA = Path(__file__).parents[1] / "data"
 SIGNS = ("negative", "zero", "positive")
@@ -138,3 +140,88 @@ def test_bad_input_is_one_line_and_changes_nothing(i, tmp_path, refused):
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     assert word in refused("excess", path)
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+def make_run(path, *, stopping):
+    """A run of 40 questions, k = 4, whose answers are a pure function of its seeds."""
+    questions = [
+        cs.Trajectory(question_id=f"q{i:02d}", answer="A", options=dict.fromkeys("ABCD", "?"),
+                      video_id=f"v{i % 6}")
+        for i in range(40)
+    ]  # fmt: skip
+    cs.run_replays(
+        lambda request: random.Random(request.seed).choice("AAAABBCCD?"),
+        questions, k=4, store=path, seed=5, stopping=stopping,
+    )  # fmt: skip
+    return path
+
+
+@pytest.fixture
+def stopped_run(tmp_path):
+    plan = cs.stopping_plan(4, population=cs.Population.paper(), minimum=(2, 2))
+    return make_run(tmp_path / "run", stopping=plan)
+
+
+def test_a_run_that_stopped_early_has_the_figures_of_a_full_run(stopped_run, command_json):
+    result = command_json("excess", stopped_run)
+    counts = cs.read_replays(stopped_run)
+    expected = cs.stopped_signs(counts)
+    assert result == expected.to_dict()
+    for key in ("questions", "records", "clusters", "k", "flip_rates", "mean_score", "observed",
+                "predicted", "excess", "interval", "notes"):  # fmt: skip
+        assert key in result
+    assert set(result["questions"]) >= {"read", "scored", "left_out"}
+    assert set(result["records"]) == {"read", "used", "left_out"}
+    assert set(result["flip_rates"]) == {"self", "sham", "destroy"}
+    for sign in SIGNS:
+        assert set(result["excess"][sign]) >= {"estimate", "se", "low", "high"}
+    assert set(result["interval"]) == {"method", "level", "df"}
+    assert result["k"] == {"sham": 2, "destroy": 2}
+    assert result["clusters"] == 6
+    assert result["stopping"] == {
+        "rule": "score <= 0", "order": "optimal", "k": {"sham": 4, "destroy": 4},
+        "guaranteed": {"sham": 2, "destroy": 2}, "sha256": counts.stopping.sha256,
+    }  # fmt: skip
+
+
+def test_options_reach_the_figures_of_a_stopped_run(stopped_run, command_json, refused):
+    options = ("--interval", "bootstrap", "--seed", 5, "--resamples", 200, "--level", 0.8)
+    result = command_json("excess", stopped_run, *options)
+    expected = cs.stopped_signs(
+        cs.read_replays(stopped_run), interval="bootstrap", rng=5, resamples=200, level=0.8
+    )
+    assert result == expected.to_dict()
+    assert "needs --seed" in refused("excess", stopped_run, "--interval", "bootstrap")
+
+
+def test_the_terminal_says_that_a_run_stopped_early(stopped_run, command):
+    status, out, err = command("excess", stopped_run)
+    assert (status, err) == (0, "")
+    # One question had three invalid replays of four in an arm.
+    assert out.startswith("Tie excess: k_sham = 2, k_destroy = 2 (39 questions, 6 clusters;")
+    assert "from replays stopped early by score <= 0\n" in out
+    assert "estimated without bias by counting the paths" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 120
+
+
+def test_a_stopped_run_that_can_tell_nothing_says_why(tmp_path, refused):
+    run = make_run(tmp_path / "run", stopping=fixed_plan(4, 4, "score <= 0", "destroy-first"))
+    line = refused("excess", run)
+    assert "get no SHAM replay at all" in line
+    assert "ask for a minimum in each arm" in line
+
+
+@pytest.mark.parametrize("command_name", ["score", "plan"])
+def test_commands_that_would_take_the_rates_as_they_are_refuse(stopped_run, refused, command_name):
+    options = () if command_name == "score" else ("--goal", "tie rate <= 0.2")
+    line = refused(command_name, stopped_run, *options)
+    assert "the replays were stopped early (score <= 0)" in line
+    assert "use stopped_signs(counts) (carve-stats excess)" in line
+
+
+def test_records_of_a_stopped_run_elsewhere_are_refused(stopped_run, tmp_path, refused):
+    copied = tmp_path / "copied.jsonl"
+    copied.write_bytes(next((stopped_run / "segments").glob("*.jsonl")).read_bytes())
+    line = refused("excess", copied)
+    assert "copied.jsonl" in line
+    assert "read the run's own directory" in line

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -290,3 +291,69 @@ def test_videos_fill_a_gap_of_the_benchmark(tables, tmp_path, command_json, refu
         {"question_id": ids, "video_id": [f"v{i % 12}" for i in range(60)]},
     )
     assert command_json(*arguments, "--videos", videos)["clusters"] == 12
+
+
+@pytest.fixture
+def stopped_and_full(tables, tmp_path):
+    """A run of the questions that stopped them early, the full run, and the outcomes."""
+    _, outcomes, columns, _ = tables
+    questions = [
+        cs.Trajectory(question_id=q, video_id=v, answer="A", options=dict.fromkeys("ABCD", "?"))
+        for q, v in zip(columns["question_id"], columns["video_id"], strict=True)
+    ]
+    plan = cs.stopping_plan(4, population=cs.Population.paper())
+    for name, stopping in (("stopped", plan), ("full", None)):
+        cs.run_replays(
+            lambda request: random.Random(request.seed).choice("AAAABBCCD?"),
+            questions, k=4, store=tmp_path / name, seed=5, stopping=stopping,
+        )  # fmt: skip
+    return tmp_path / "stopped", tmp_path / "full", outcomes
+
+
+WHY_NO_CURVE = (
+    "no curve over k, no frontier: the scores of replays that were stopped early are not known"
+)
+
+
+def test_a_run_that_stopped_early_is_evaluated_as_the_full_one(stopped_and_full, command_json):
+    stopped, full, outcomes = stopped_and_full
+    options = ("--match", "covered", "--rule", "score <= 0", "--rule", "confidence < 4", "--k", 2)
+    found = command_json("route", stopped, outcomes, *options)
+    expected = command_json("route", full, outcomes, *options)
+    for name in ("rule", "questions", "scored", "selected", "repairs", "harms", "net",
+                 "yield_per_100", "accuracy_before", "accuracy_after", "gain_points",
+                 "always_defer", "controls", "interval"):  # fmt: skip
+        assert found[name] == expected[name]
+    assert found["scored"] == 60
+    assert 0 < found["selected"] < 60
+    assert found["costs"]["replays"] < expected["costs"]["replays"] == 8.0
+    assert expected["curve"]
+    assert expected["frontier"]
+    for name in ("curve", "made_k", "model", "transitions", "frontier", "score_values"):
+        assert found[name] is None
+    assert WHY_NO_CURVE in found["notes"]
+    (a,), (b,) = found["comparisons"], expected["comparisons"]
+    assert {**a, "notes": None, "costs": None} == {**b, "notes": None, "costs": None}
+
+
+def test_the_terminal_says_why_there_is_no_curve(stopped_and_full, tmp_path, command):
+    stopped, _, outcomes = stopped_and_full
+    status, out, err = command("route", stopped, outcomes, "--figures", tmp_path / "figures")
+    assert (status, err) == (0, "")
+    assert out.startswith("Routing to strong: 60 questions, 60 scored, 12 clusters")
+    words = " ".join(out.split())
+    assert WHY_NO_CURVE in words
+    assert "the replays were stopped early, when score <= 0 was decided" in words
+    assert "--figures: there is nothing to draw" in words
+    assert "Gain in points" not in out
+    assert "figure:" not in out
+    assert max(map(len, out.splitlines())) <= 120
+
+
+def test_of_a_run_that_stopped_early_other_rules_on_the_score_are_refused(
+    stopped_and_full, refused
+):
+    stopped, _, outcomes = stopped_and_full
+    line = refused("route", stopped, outcomes, "--rule", "score < 0")
+    assert "stopped when 'score <= 0' was decided; give that rule, or full replays" in line
+    assert "stopped early" in refused("route", stopped, outcomes, "--rule", "lowest 20")
