@@ -162,7 +162,7 @@ def test_what_only_valid_replays_guarantee_is_refused_with_invalid_ones():
     plan = plan_of(3, 3, "score <= 0", "alternate", (1, 1))
     assert plan.guaranteed == (2, 1)
     path_shares(plan, 2, 1)
-    with pytest.raises(InputError, match=r"must not exceed \(1, 1\): .* with invalid ones spent"):
+    with pytest.raises(InputError, match=r"must not exceed \(1, 1\), .* with invalid ones spent"):
         path_shares(plan, 2, 1, invalid=(1, 1))
 
 
