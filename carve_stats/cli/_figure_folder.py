@@ -37,9 +37,11 @@ def check_folder(path: str, inputs: Iterable[str]) -> Path:
     Raises
     ------
     InputError
-        A file, a folder that cannot be written to, or one that will be read.
+        A file, a folder that cannot be written to, a run's, or one that will be read.
     """
     folder = Path(path)
+    if (folder / "plan.json").is_file():
+        raise InputError(f"--figures {path!r} is a run's directory: name another folder")
     there = folder
     while not os.path.lexists(there) and there != there.parent:
         there = there.parent

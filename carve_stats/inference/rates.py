@@ -31,8 +31,8 @@ _INVALID = (
     " on the answer itself, nothing closer than the worst-case bounds is identified"
 )
 _BOUNDS = (
-    "worst-case bounds take every invalid replay as a non-flip, then as a flip: for a rate, over"
-    " the questions with a replay made in its condition; for the mean score, over those with a"
+    "worst-case bounds take every invalid replay as a non-flip, then as a flip: for SELF, over the"
+    " questions with a replay made in it; for SHAM, DESTROY and the mean score, over those with a"
     " replay made in both SHAM and DESTROY"
 )
 
@@ -55,8 +55,9 @@ class ArmRate(Estimate):
     invalid : int
         Invalid replays of those.
     lowest, highest : float or None
-        The mean rate over the attempted questions if every invalid replay were a non-flip, and
-        if every one were a flip; None where no replay was made.
+        The mean rate if every invalid replay were a non-flip, and if every one were a flip; over
+        the attempted questions, and for SHAM and DESTROY those attempted in both, since one
+        without the other is not finished rather than invalid. None where there are none.
     """
 
     questions: int
@@ -340,7 +341,9 @@ def _arm(
     mean = _mean(rates)
     estimate = t_interval(mean, rates - mean, codes, level=level, within=(0.0, 1.0))
     made, low, high = _extremes(counts, arm)
-    low, high = low[made > 0], high[made > 0]
+    attempted = bounded = made > 0
+    if arm != "self":
+        bounded = attempted & (_extremes(counts, "destroy" if arm == "sham" else "sham")[0] > 0)
     return ArmRate(
         estimate=estimate.estimate,
         se=estimate.se,
@@ -351,10 +354,10 @@ def _arm(
         clusters=None if codes is None else count_clusters(codes),
         replays=int(replays.sum()),
         flips=int(flips.sum()),
-        attempted=int((made > 0).sum()),
+        attempted=int(attempted.sum()),
         invalid=int(getattr(counts, f"{arm}_invalid").sum()),
-        lowest=_display.plain(_mean(low)),
-        highest=_display.plain(_mean(high)),
+        lowest=_display.plain(_mean(low[bounded])),
+        highest=_display.plain(_mean(high[bounded])),
     )
 
 

@@ -30,10 +30,10 @@ from carve_stats.inference.tie_excess import DESCRIPTOR, RATES_BY_T
 from carve_stats.law._arguments import replay_budget
 from carve_stats.law._flip_states import state_places
 from carve_stats.law.finite_replay import SignShares
-from carve_stats.law.path_counting import NEVER, PathShares, equal_budget, path_shares
+from carve_stats.law.path_counting import GOES_ON, NEVER, PathShares, equal_budget, path_shares
 from carve_stats.law.stopping import StoppingPlan
 
-__all__ = ["StoppedSigns", "stopped_decisions", "stopped_signs"]
+__all__ = ["StoppedSigns", "stopped_decisions", "stopped_signs", "unfinished"]
 
 Floats = NDArray[np.float64]
 
@@ -226,8 +226,9 @@ def stopped_signs(
     Notes
     -----
     The cell (u, v) of a question, its flips among the first k_sham and k_destroy replays, is
-    replaced by its expectation given where the question stopped (`path_shares`). All figures
-    are means of functions of the cell, and so unbiased; their intervals are those of `tie_excess`.
+    replaced by its expectation given where the question stopped (`path_shares`). Observed shares,
+    rates and the mean score are means of functions of the cell, and so unbiased; the prediction
+    is the law at the rates, as in `tie_excess`, whose intervals these are.
 
     Examples
     --------
@@ -338,6 +339,23 @@ def stopped_decisions(counts: ReplayCounts) -> NDArray[np.float64]:
         verdict = left.verdict[state_places(states[those])]
         decisions[those] = verdict - (plan.rule == "sign")
     return decisions
+
+
+def unfinished(counts: ReplayCounts) -> NDArray[np.bool_]:
+    """Whether the stopping plan goes on with each question.
+
+    Parameters
+    ----------
+    counts : ReplayCounts
+        With a stopping plan.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        True where a replay is still to come.
+    """
+    paths = path_shares(_plan_of(counts), 0, 0, invalid=_most_invalid(counts))
+    return _rows(paths, counts) == GOES_ON
 
 
 def _plan_of(counts: ReplayCounts) -> StoppingPlan:

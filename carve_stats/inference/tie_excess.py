@@ -40,6 +40,10 @@ DESCRIPTOR = (
     "tie excess describes this log; it is no test of whether questions are alike: very different"
     " ones can have none"
 )
+STOPPED = (
+    "no replay was invalid, and yet k differs: if flips decided when a question had enough, these"
+    " figures are biased; read the run's own directory, whose plan says when it stopped"
+)
 FEW = "fewer than {n} questions tell {signs} scores from others: take the interval as rough"
 FEW_QUESTIONS = 5
 RATES_BY_T = "flip rates and mean score have cluster t intervals, whatever the others have"
@@ -155,7 +159,7 @@ class TieExcess:
             if self.clusters is None
             else _display.counted(self.clusters, "cluster")
         )
-        if "subsampled" in self.questions:
+        if self.questions.get("subsampled"):
             detail += f", {self.questions['subsampled']} of the questions subsampled"
         headers = ["sign of score", "observed", "predicted", "excess", "interval", "null SE"]
         rows: list[list[object]] = [
@@ -352,12 +356,22 @@ def _notes(result: TieExcess, counts: ReplayCounts) -> list[str]:
     equal = result.equal_k
     if equal is not None:
         left_out = result.questions["scored"] - equal.questions["scored"]
+        subsampled = equal.questions["subsampled"]
+        parts = [
+            f"{_display.counted(n, 'question')} with {what}"
+            for n, what in (
+                (subsampled, f"more {'was' if subsampled == 1 else 'were'} subsampled (exactly)"),
+                (left_out, f"fewer {'was' if left_out == 1 else 'were'} left out"),
+            )
+            if n
+        ]
         notes.append(
             "k differs, and each question is predicted at its own; at"
-            f" {equal.k['sham']} replays in each arm"
-            f" {equal.questions['subsampled']} questions with more were subsampled (exactly) and"
-            f" {left_out} with fewer left out"
+            f" {equal.k['sham']} replays in each arm {' and '.join(parts)}"
         )
+        invalid = counts.sham_invalid.any() or counts.destroy_invalid.any()
+        if None in result.k.values() and not invalid:
+            notes.append(STOPPED)
     n = result.questions["scored"]
     few = [
         sign

@@ -149,13 +149,14 @@ def _keep_ledger(
             coalesce(sum(n) FILTER (NOT ({counted})), 0)::BIGINT, {sums}
         FROM arms""").fetchall()[0]
     left_out = dict(zip(_LEFT_OUT.values(), reasons, strict=True)) | {"other run": other}
+    repeated = left_out["duplicate"]
     for scan in scans:
         for reason, n in scan.left_out.items():
             left_out[reason] = left_out.get(reason, 0) + n
             read += n
     notes = [note for scan in scans for note in scan.notes]
-    if n := left_out["duplicate"]:
-        notes.append(f"{n} records repeat another word for word: the first of each is kept")
+    if repeated:
+        notes.append(f"{repeated} records repeat another word for word: the first of each is kept")
     if run is not None and len(runs) > 1:
         notes.append(f"read run {run!r}, one of {len(runs)}")
     elif len(runs) > 1:

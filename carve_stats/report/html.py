@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError
+from carve_stats.inference.tie_excess import TieExcess
 from carve_stats.replay.files import replace_file
 from carve_stats.replay.store import RunStore
 from carve_stats.report import tables, text
@@ -21,8 +22,6 @@ from carve_stats.report.svg import inline_svg
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-
-    from carve_stats.inference.tie_excess import TieExcess
 
 __all__ = ["write_report"]
 
@@ -70,8 +69,8 @@ def write_report(
     Raises
     ------
     InputError
-        A path that cannot be written, or replays that were stopped early; nothing is computed
-        before that is known.
+        A path that cannot be written, replays that were stopped early, or another run's; nothing
+        is computed before that is known.
 
     Notes
     -----
@@ -95,8 +94,17 @@ def write_report(
     path = Path(path)
     _check_writable(path)
     check_counts(counts)
+    if not isinstance(excess, TieExcess):
+        raise InputError(
+            f"excess is a {type(excess).__name__}: it must be what tie_excess(counts) gives"
+        )
     if isinstance(run, str | Path):
         run = RunStore.load(run)
+    if run is not None and run.stopping is not None:
+        raise InputError(
+            f"run={str(run.path)!r} stopped its questions early, the counts are of a full run:"
+            " give the run that they were read from"
+        )
     page = _render(
         title=title,
         counts=counts,

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from carve_stats import _display
 from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts, check_counts
 from carve_stats.errors import InputError
-from carve_stats.inference.stopped import stopped_decisions
+from carve_stats.inference.stopped import stopped_decisions, unfinished
 from carve_stats.outcomes import Answerer, Outcomes, check_outcomes
 from carve_stats.routing.rules.base import RuleInput
 
 __all__ = ["RoutingData", "join"]
 
+UNFINISHED = "replays not finished: the stopping plan goes on"
 NO_OUTCOME = "replays without outcome"
 NOT_KNOWN = "original outcome not known"
 FALLBACK_NOT_KNOWN = "fallback outcome not known"
@@ -24,6 +26,14 @@ NEITHER_KNOWN = "neither outcome known"
 CONDITIONAL = (
     "all figures speak of the questions whose original and fallback outcomes are both known; if"
     " the fallback was put to some questions only, those are no random sample of them all"
+)
+FINISH = (
+    "{n} not finished and left out: finish the run, since a question that takes long is more likely"
+    " to be among them"
+)
+STOPPED_INEXACTLY = (
+    "the replays were stopped early, by a plan that may decide {rule} otherwise than the full"
+    " budget for a small share of the questions; other rules on scores cannot be evaluated"
 )
 STOPPED_EARLY = (
     "the replays were stopped early, when {rule} was decided: the decisions are those of the full"
@@ -177,9 +187,16 @@ def join(
         NEITHER_KNOWN: int((unknown[0] & unknown[1]).sum()),
     }
     kept = ~(unknown[0] | unknown[1])
+    if counts.stopping is not None:
+        goes_on = np.zeros(row.size, bool)
+        goes_on[replayed] = unfinished(counts)[row[replayed]]
+        left_out[UNFINISHED] = int((kept & goes_on).sum())
+        kept &= ~goes_on
     joined = _align(counts, outcomes.question[kept], row[kept], cluster, kept)
-    if not kept.all():
+    if (unknown[0] | unknown[1]).any():
         notes.append(CONDITIONAL)
+    if left_out.get(UNFINISHED):
+        notes.append(FINISH.format(n=_display.counted(left_out[UNFINISHED], "question")))
     without_replays = int((~replayed & kept).sum())
     if without_replays:
         shown = "1 question has" if without_replays == 1 else f"{without_replays} questions have"
@@ -192,7 +209,8 @@ def join(
     # The clusters of a side are not the whole story: the other may have had them.
     notes = [note for note in notes if cluster is None or note != UNKNOWN_CLUSTERS]
     if counts.stopping is not None:
-        notes.append(STOPPED_EARLY.format(rule=counts.stopping.rule))
+        told = STOPPED_EARLY if counts.stopping.exact else STOPPED_INEXACTLY
+        notes.append(told.format(rule=counts.stopping.rule))
     is_original, is_fallback = original[kept] == 1.0, deferred[kept] == 1.0
     return RoutingData(
         counts=joined,
@@ -249,8 +267,14 @@ def _check_mismatch(
             " benchmark, with the same ids?"
         )
     if not allowed:
+        mend = "mend the ids"
+        if alone.size and counts.ledger is not None and counts.ledger.unfinished:
+            what = "; ".join([what, *counts.ledger.unfinished])
+            mend = "finish the run (the same command goes on with it)"
+            if without_outcome:
+                mend += " and mend the ids"
         raise InputError(
-            f"counts and outcomes do not have the same question ids: {what}; mend the ids, or give"
+            f"counts and outcomes do not have the same question ids: {what}; {mend}, or give"
             " allow_mismatch=True (--allow-mismatch): a question without replays then has no score,"
             " and replays without an outcome are left out"
         )

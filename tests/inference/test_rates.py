@@ -72,7 +72,11 @@ def fill(arm):
 def test_worst_case_bounds_are_the_extremes_of_all_ways_to_fill_in_invalid_replays():
     rates, score = flip_rates(log()), mean_score(log())
     for arm in ("sham", "destroy"):
-        means = [mean([r for r in rows if r is not None]) for rows in fill(arm)]
+        other = next(fill("destroy" if arm == "sham" else "sham"))
+        means = [
+            mean([r for r, o in zip(rows, other, strict=True) if None not in (r, o)])
+            for rows in fill(arm)
+        ]
         assert getattr(rates, arm).lowest == pytest.approx(min(means), rel=1e-14)
         assert getattr(rates, arm).highest == pytest.approx(max(means), rel=1e-14)
     differences = [
@@ -200,3 +204,11 @@ def test_results_are_readable_and_hold_plain_values():
 def test_level_is_checked_first(statistic):
     with pytest.raises(InputError, match="level=95"):
         statistic(log(cluster=None), level=95)
+
+
+def test_a_question_that_is_not_finished_widens_no_bound():
+    # c has a SHAM replay and no DESTROY replay yet: it is in no figure, and in no bound.
+    counts = ReplayCounts(["a", "b", "c"], [1, 1, 0], [1, 1, 1], [1, 0, 0], [1, 1, 0])
+    rates = flip_rates(counts)
+    assert (rates.sham.lowest, rates.sham.estimate, rates.sham.highest) == (1, 1, 1)
+    assert (rates.sham.attempted, rates.destroy.attempted) == (3, 2)

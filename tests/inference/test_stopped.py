@@ -409,7 +409,7 @@ def test_a_budget_may_be_chosen_up_to_what_every_question_gets():
     assert stopped_signs(counts).k == {"sham": 1, "destroy": 1}
     assert stopped_signs(counts, k_sham=2, k_destroy=1).k == {"sham": 2, "destroy": 1}
     for k_sham, k_destroy in ((3, 1), (2, 2)):
-        with pytest.raises(InputError, match=r"must not exceed \(2, 1\): .*larger minimum") as told:
+        with pytest.raises(InputError, match=r"must not exceed \(2, 1\), .*larger minimum") as told:
             stopped_signs(counts, k_sham=k_sham, k_destroy=k_destroy)
         assert "\n" not in str(told.value)
     for wrong in ({"k_sham": 1}, {"k_destroy": 1}, {"k_sham": 0, "k_destroy": 1}):

@@ -436,3 +436,17 @@ def test_arms_of_unequal_k_are_also_shown_at_equal_k(budget, rng):
     assert result.k == {"sham": budget[0], "destroy": budget[1]}
     assert result.equal_k.k == {"sham": min(budget), "destroy": min(budget)}
     assert result.equal_k.questions["subsampled"] == n
+
+
+def test_k_that_differs_without_an_invalid_replay_is_remarked_on():
+    def notes(sham_replays, invalid):
+        counts = ReplayCounts(
+            list("abcd"), [1, 0, 1, 0], sham_replays, [2, 1, 0, 3], [3] * 4,
+            cluster=list("uvuv"), sham_invalid=invalid,
+        )  # fmt: skip
+        return [n for n in tie_excess(counts).notes if n.startswith("no replay was invalid")]
+
+    assert len(notes([3, 2, 3, 3], [0] * 4)) == 1
+    assert notes([3, 2, 3, 3], [0, 1, 0, 0]) == []
+    assert notes([3] * 4, [0] * 4) == []
+    assert notes([2] * 4, [0] * 4) == []  # the arms differ, no question from another

@@ -178,6 +178,8 @@ def test_duplicates_and_torn_lines_are_counted_as_of_any_run(tmp_path):
     after = read_replays(run)
     assert after.to_dict() == before.to_dict()
     assert after.ledger.left_out["duplicate"] == after.ledger.left_out["torn line"] == 1
+    assert not any("word for word" in note for note in after.ledger.notes)
+    assert sum("further records of replays that have one" in n for n in after.ledger.notes) == 1
 
 
 def test_it_is_read_alone(tmp_path):

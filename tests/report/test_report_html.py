@@ -13,7 +13,11 @@ import pytest
 
 from carve_stats.counts import Ledger, ReplayCounts
 from carve_stats.errors import InputError
+from carve_stats.inference.stopped import stopped_signs
 from carve_stats.inference.tie_excess import tie_excess
+from carve_stats.planning.curtailment import stopping_plan
+from carve_stats.replay.loop import run_replays
+from carve_stats.replay.trajectories import Trajectory
 from carve_stats.report.html import write_report
 from carve_stats.report.text import interval, percent, points, score
 
@@ -285,14 +289,33 @@ def test_a_path_that_cannot_be_written_is_refused_first(tmp_path, place):
     assert (tmp_path / "file").read_text() == "kept"
 
 
-def test_a_report_that_fails_leaves_the_old_one(tmp_path):
+def test_a_report_that_fails_leaves_the_old_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("carve_stats.report.html.input_entries", lambda *_: 1 / 0)
     old = tmp_path / "report.html"
     old.write_text("old")
-    with pytest.raises(AttributeError):
-        write_report(old, counts=log(), excess=None, title="")
+    with pytest.raises(ZeroDivisionError):
+        write_report(old, counts=log(), excess=tie_excess(log()), title="")
     assert old.read_text() == "old"
     assert list(tmp_path.iterdir()) == [old]
 
 
 def test_line_ends_of_windows_are_no_damage(tmp_path):
     assert "�" not in write(tmp_path, log(), notes=["one\r\ntwo"])
+
+
+def test_figures_of_a_stopped_run_are_no_report(tmp_path):
+    plan = stopping_plan(3, order="alternate")
+    full = ReplayCounts(["a", "b"], [1, 0], [3, 3], [2, 1], [3, 3], cluster=["v", "w"])
+    stopped = ReplayCounts(
+        ["a", "b"], [2, 0], [2, 2], [0, 2], [1, 2], cluster=["v", "w"], stopping=plan
+    )
+    with pytest.raises(InputError, match="excess is a StoppedSigns: it must be what tie_excess"):
+        write_report(tmp_path / "r.html", counts=full, excess=stopped_signs(stopped), title="Audit")
+    question = Trajectory(question_id="a", answer="A", options={"A": "yes", "B": "no"})
+    run_replays(lambda _: "B", [question], k=3, store=tmp_path / "run", seed=1, stopping=plan)
+    with pytest.raises(InputError, match="stopped its questions early"):
+        write_report(
+            tmp_path / "r.html", counts=full, excess=tie_excess(full), title="Audit",
+            run=tmp_path / "run",
+        )  # fmt: skip
+    assert not (tmp_path / "r.html").exists()

@@ -19,6 +19,8 @@ from carve_stats.errors import InputError
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.law.stopping import fixed_plan
 from carve_stats.outcomes import Outcomes
+from carve_stats.planning.curtailment import stopping_plan
+from carve_stats.population.mixing import Population
 from carve_stats.routing.comparison import compare_rules
 from carve_stats.routing.curve import routing_curve
 from carve_stats.routing.evaluate import evaluate_rule
@@ -236,6 +238,37 @@ def test_unfinished_questions_and_those_without_replays_have_no_score(calls, out
         assert getattr(absent, name) == getattr(found, name)
     with pytest.raises(InputError, match="allow_mismatch"):
         evaluate_rule(stopped.select(some), outcomes)
+
+
+def test_unfinished_questions_are_left_out_by_reason(calls, outcomes):
+    plan = make_plan((K, K), "alternate", (1, 1))
+    columns = both(plan, calls)[0].to_dict()
+    cluster = columns.pop("cluster")
+    columns.pop("stopping")
+    for arm, replays in (("sham", 1), ("destroy", 0)):
+        for what, value in (("flips", 0), ("replays", replays), ("invalid", 0)):
+            columns[f"{arm}_{what}"][5] = value
+    counts = ReplayCounts(**columns, cluster=cluster, stopping=plan)
+    found = evaluate_rule(counts, outcomes)
+    assert found.questions["used"] == N - 1
+    assert found.questions["left_out"] == {"replays not finished: the stopping plan goes on": 1}
+    assert any(note.startswith("1 question not finished") for note in found.notes)
+    without = np.arange(N) != 5
+    rest = Outcomes(
+        outcomes.question[without], outcomes.original_correct[without],
+        {"strong": outcomes.alternatives["strong"].correct[without]},
+    )  # fmt: skip
+    absent = evaluate_rule(counts.select(without), rest)
+    for name in ("scored", "selected", "repairs", "harms", "net", "accuracy_after"):
+        assert getattr(absent, name) == getattr(found, name)
+
+
+def test_a_plan_that_changes_decisions_is_not_said_to_keep_them(calls, outcomes):
+    plan = stopping_plan(K, population=Population.paper(), changed=0.05)
+    assert not plan.exact
+    notes = evaluate_rule(both(plan, calls)[0], outcomes).notes
+    assert any("otherwise than the full budget" in note for note in notes)
+    assert not any(note.startswith(SAID.format(rule="score <= 0")) for note in notes)
 
 
 def test_counts_of_another_plan_are_refused(outcomes):
