@@ -29,6 +29,7 @@ _HOME = {
     "evaluate_rule": "routing.evaluate",
     "exact_p_values": "law.exact_tests",
     "exact_test": "law.exact_tests",
+    "finished_videos": "logs.finished",
     "fit_population": "population.fit",
     "flip_rates": "inference.rates",
     "homogeneity_test": "inference.homogeneity",
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from carve_stats.law.intervals import score_intervals as score_intervals
     from carve_stats.law.score_rule import ScoreRule as ScoreRule
     from carve_stats.logs.benchmarks import read_benchmark as read_benchmark
+    from carve_stats.logs.finished import finished_videos as finished_videos
     from carve_stats.logs.outcomes import read_outcomes as read_outcomes
     from carve_stats.logs.reader import read_replays as read_replays
     from carve_stats.outcomes import Outcomes as Outcomes

@@ -33,6 +33,9 @@ STOPPED = (
 )
 """What a function says that cannot do with counts whose questions were stopped early."""
 
+UNFINISHED = ": unfinished, "
+"""What the note of a reader has after the name of a run whose replays are not all made."""
+
 CONDITIONS = ("self", "sham", "destroy")
 
 _FLIPS_AND_REPLAYS = tuple(f"{c}_{what}" for c in CONDITIONS for what in ("flips", "replays"))
@@ -70,6 +73,11 @@ class Ledger:
                 f"ledger: read={self.read} must equal used={self.used} plus left_out="
                 f"{dict(self.left_out)}"
             )
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The notes on runs whose replays are not all made."""
+        return tuple(note for note in self.notes if UNFINISHED in note)
 
     def to_dict(self) -> dict[str, Any]:
         """``read``, ``used`` and ``left_out`` as plain values."""

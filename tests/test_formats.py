@@ -12,10 +12,11 @@ from carve_stats.replay.config import read_config
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/formats.md").read_text()
-LOG, TRAJECTORIES = re.findall(r"```jsonl\n(.*?)```", PAGE, flags=re.S)
+LOG, TRAJECTORIES, LEAST = re.findall(r"```jsonl\n(.*?)```", PAGE, flags=re.S)
 (OUTCOMES,) = re.findall(r"```csv\n(.*?)```", PAGE, flags=re.S)
 (BENCHMARK,) = re.findall(r"```json\n(.*?)```", PAGE, flags=re.S)
-TOML = re.findall(r"```toml\n(.*?)```", PAGE + (ROOT / "README.md").read_text(), flags=re.S)
+README = (ROOT / "README.md").read_text()
+TOML = re.findall(r"```toml\n(.*?)```", PAGE + README, flags=re.S)
 
 
 def test_the_log_is_read(tmp_path):
@@ -34,6 +35,21 @@ def test_the_trajectories_are_read(tmp_path):
     first, second = cs.read_trajectories(path)
     assert first.evidence[0].frames == ("frames/q1-0.jpg",)
     assert second.evidence[0].times == (3.0, 3.5)
+
+
+def test_the_least_trajectory_is_the_readmes_and_can_be_replayed(tmp_path):
+    assert re.findall(r"```jsonl\n(.*?)```", README, flags=re.S) == [LEAST]
+    path = tmp_path / "trajectories.jsonl"
+    path.write_text(LEAST)
+    shown = []
+    cs.run_replays(
+        lambda request: shown.append(request.evidence[0].text) or "B",
+        cs.read_trajectories(path),
+        k=1,
+        store=tmp_path / "run",
+        seed=1,
+    )
+    assert len(shown) == 3
 
 
 def test_the_outcomes_are_read(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -10,7 +12,7 @@ import click
 from carve_stats.cli._budgets import read_budgets
 from carve_stats.cli._figure_folder import check_folder, write_figures
 from carve_stats.cli._logs import log_options, read_logs
-from carve_stats.cli._output import echo_json, json_option
+from carve_stats.cli._output import echo_json, json_option, progress_bar
 from carve_stats.errors import InputError
 
 __all__ = ["plan"]
@@ -43,7 +45,9 @@ def _price_options(command: Any) -> Any:
 @click.option("--k", metavar="NUMBERS", help="Replays to look at, e.g. 1-32 or 3,5,10.")
 @click.option("--questions", type=int, help="To be replayed; those of the logs where not given.")
 @click.option("--clusters", type=int, help="Videos that they are from.")
-@click.option("--design-effect", type=float, help="Of videos, where LOGS are no logs.")
+@click.option(
+    "--design-effect", type=float, help="Of videos, in place of what the logs show of them."
+)
 @click.option("--budget", type=float, help="Money to split; needs prices.")
 @_price_options
 @click.option("--outcomes", metavar="FILE", help="For net repairs: outcomes of these questions.")
@@ -96,13 +100,21 @@ def plan(
     files = [*logs, *filter(None, [reading["videos"], outcomes])]
     folder = None if figures is None else check_folder(figures, files)
 
+    from carve_stats.clusters import check_level
+    from carve_stats.law.score_rule import as_rule
+    from carve_stats.planning.arguments import check_design_effect, check_money
     from carve_stats.planning.budget import plan_budget
     from carve_stats.planning.costs import Cost
     from carve_stats.planning.goals.parsing import as_goal
 
-    as_goal(goal)  # before anything is read
+    wanted = as_goal(goal)  # before anything is read
     given = {name: price for name, price in prices.items() if price is not None}
     cost = Cost(**given) if given else None
+    check_money(cost, options["budget"])
+    check_design_effect(options["design_effect"])
+    check_level(options["level"])
+    if "outcomes" in wanted.kind.needs:
+        as_rule(rule)
     if logs != ("rates",) and (p_sham, p_destroy) != (None, None):
         raise InputError(f"--p-sham and --p-destroy go with 'rates', not with {logs[0]!r}")
     source: Any
@@ -121,9 +133,19 @@ def plan(
         from carve_stats.logs.outcomes import read_outcomes
 
         table = read_outcomes(outcomes)
-    result = plan_budget(
-        source, goal=goal, cost=cost, k=budgets, outcomes=table, rule=rule, **options
-    )
+    # Only a pilot's plan takes seconds.
+    slow = logs not in (("rates",), ("paper",)) and sys.stderr.isatty()
+    with progress_bar("k looked at") if slow else nullcontext() as progress:
+        result = plan_budget(
+            source,
+            goal=goal,
+            cost=cost,
+            k=budgets,
+            outcomes=table,
+            rule=rule,
+            progress=progress,
+            **options,
+        )
     written = []
     if folder is not None:
         from carve_stats.report.planning_figures import plan_figure

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from carve_stats.cli._output import echo_json, json_option, progress_bar, resumable
-from carve_stats.cli._stopping import announcement, plan_run, plan_summary
+from carve_stats.cli._stopping import (
+    plan_run,
+    plan_summary,
+    read_minimum,
+    stopping_options,
+    tell_saving,
+)
 from carve_stats.errors import InputError
+
+if TYPE_CHECKING:
+    from carve_stats.counts import ReplayCounts
+    from carve_stats.population.mixing import Population
 
 __all__ = ["replay"]
 
@@ -24,25 +36,12 @@ __all__ = ["replay"]
 @click.option("--attempts", type=int, help="How often an invalid replay is tried at most.")
 @click.option("--store", metavar="DIR", help="The run's directory.")
 @click.option("--limit", type=int, metavar="N", help="Only the first N questions.")
+@stopping_options
 @click.option(
-    "--stop-when-decided",
-    "rule",
-    metavar="RULE",
-    help="Stop each question once no replay to come can change what RULE, such as 'score <= 0',"
-    " or 'sign' says of it.",
-)
-@click.option(
-    "--order",
-    help="Of such replays: optimal (the default), alternate, alternate-destroy-first or"
-    " destroy-first.",
-)
-@click.option(
-    "--minimum",
-    metavar="SHAM,DESTROY",
-    help="Replays that every question gets before it stops; three tenths of k if not given.",
-)
-@click.option(
-    "--pilot", metavar="LOGS", help="Replay logs of like questions, to find the optimal order for."
+    "--pilot",
+    metavar="LOGS",
+    help="Replay logs of like questions, to find the optimal order for; looked at when a run"
+    " begins only.",
 )
 @json_option
 @resumable()
@@ -56,7 +55,7 @@ def replay(
 
     With --stop-when-decided the SHAM and DESTROY replays of a question are made one after
     another, and no more once it is decided: fewer replays, the same decisions. Such a run keeps
-    its k; more questions top it up.
+    its plan and so its k; more questions top it up.
     """
     from carve_stats.replay.agents import load_agent, resolve_options
     from carve_stats.replay.config import read_config
@@ -64,11 +63,19 @@ def replay(
     from carve_stats.replay.operators import load_operator
     from carve_stats.replay.trajectories import read_trajectories
 
-    settings = read_config(config, minimum=_pair(minimum), **overrides)
+    settings = read_config(config, minimum=read_minimum(minimum), **overrides)
     if limit is not None and limit < 1:
         raise InputError(f"--limit {limit} must be at least 1")
     trajectories = read_trajectories(settings.trajectories)[:limit]
-    expected = plan_run(settings)
+    k = settings.k
+    pilot = None if settings.stopping is None else settings.stopping.pilot
+    stopping = plan_run(
+        settings.stopping,
+        dict(k) if isinstance(k, Mapping) else dict.fromkeys(settings.conditions, k),
+        settings.store,
+        partial(_like_questions, pilot),
+        "those of the pilot" if pilot else "in the paper; give a pilot to know better",
+    )
     # The user's module stands beside the configuration, as the paths in it do.
     folder = Path(config).resolve().parent
     sys.path.insert(0, str(folder))
@@ -76,9 +83,9 @@ def replay(
     # What the agent prints is not what the command answers.
     with contextlib.redirect_stdout(sys.stderr):
         agent = load_agent(settings.agent.name, **options)
-        if expected is not None and settings.stopping is not None:
-            click.echo(announcement(expected, pilot=settings.stopping.pilot is not None), err=True)
-        with progress_bar("replays") as progress:
+        if stopping is not None:
+            click.echo(stopping.announce(), err=True)
+        with progress_bar("replays" if stopping is None else "replays made or spared") as progress:
             status = run_replays(
                 agent,
                 trajectories,
@@ -94,21 +101,24 @@ def replay(
                 media=settings.media,
                 agent_spec={"use": settings.agent.name, **settings.agent.options},
                 progress=progress,
-                stopping=None if expected is None else expected.plan,
+                stopping=None if stopping is None else stopping.plan,
             )
     if as_json:
-        stopping = {} if expected is None else {"stopping": plan_summary(expected.plan)}
-        echo_json({"store": str(settings.store), **status.to_dict(), **stopping})
+        summary = {} if stopping is None else {"stopping": plan_summary(stopping.plan)}
+        echo_json({"store": str(settings.store), **status.to_dict(), **summary})
     else:
         click.echo(f"{settings.store}: {status}")
+        if stopping is not None:
+            click.echo(tell_saving(stopping.plan, status, expected=stopping.expected))
 
 
-def _pair(minimum: str | None) -> list[int] | None:
-    if minimum is None:
-        return None
-    try:
-        return [int(part) for part in minimum.split(",")]
-    except ValueError:
-        raise InputError(
-            f"--minimum {minimum} must be two whole numbers, SHAM,DESTROY, such as 3,3"
-        ) from None
+def _like_questions(pilot: Path | None) -> Population | ReplayCounts:
+    """What the plan is made for: the pilot, or the questions of the paper."""
+    if pilot is None:
+        from carve_stats.population.mixing import Population
+
+        return Population.paper()
+    from carve_stats.logs.reader import read_replays
+
+    counts: ReplayCounts = read_replays(pilot)
+    return counts

@@ -7,10 +7,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from carve_stats.cli._output import echo_json, json_option, progress_bar, resumable
+from carve_stats.cli._stopping import (
+    plan_run,
+    plan_summary,
+    read_minimum,
+    stopping_options,
+    tell_saving,
+)
 from carve_stats.errors import InputError
 
 if TYPE_CHECKING:
+    from carve_stats.cli._stopping import RunStopping
+    from carve_stats.inference.stopped import StoppedSigns
+    from carve_stats.inference.tie_excess import TieExcess
     from carve_stats.population.mixing import Population
+    from carve_stats.replay.config import StoppingOptions
+    from carve_stats.replay.store import RunStatus
 
 __all__ = ["simulate"]
 
@@ -30,6 +42,7 @@ __all__ = ["simulate"]
     type=int,
     help="Draws the questions in its place: with another --seed, another run over the same ones.",
 )
+@stopping_options
 @click.option("--store", metavar="DIR", help="Keep the run here; it can then be resumed.")
 @json_option
 def simulate(population: str, store: str | None, as_json: bool, **settings: Any) -> None:
@@ -41,10 +54,14 @@ def simulate(population: str, store: str | None, as_json: bool, **settings: Any)
 
     Runs with one seed share their first replays, as where k is raised later.
 
+    With --stop-when-decided each question is replayed until it is decided, in the order that
+    costs least in this population: fewer replays, the same decisions.
+
     \b
     Examples:
       carve-stats simulate paper --seed 1 --k 10
       carve-stats simulate paper --questions-seed 1 --seed 2 --store runs/again
+      carve-stats simulate paper --seed 1 --k 10 --stop-when-decided "score <= 0"
     """  # noqa: D301 (click wants the character, not the letters)
     from tempfile import TemporaryDirectory
 
@@ -53,18 +70,25 @@ def simulate(population: str, store: str | None, as_json: bool, **settings: Any)
     drawn_from = _population(population, settings["p_sham"], settings["p_destroy"])
     if settings["icc"] is None:
         settings["icc"] = 0.1 if population == "paper" else 0.0
+    asked = _stopping(settings)
     if store is None:
         with TemporaryDirectory(prefix="carve-stats-") as folder:
-            status, excess = _replay(drawn_from, folder, settings)
+            status, excess, stopping = _replay(drawn_from, folder, settings, asked)
     else:
         with resumable():
-            status, excess = _replay(drawn_from, store, settings)
+            status, excess, stopping = _replay(drawn_from, store, settings, asked)
     # A kept run may hold more replays than were asked for now.
     k = excess.k["sham"] or settings["k"]
     truth = drawn_from.signs(k)
     if as_json:
+        summary = {} if stopping is None else {"stopping": plan_summary(stopping.plan)}
         echo_json(
-            {"population": truth._asdict(), "status": status.to_dict(), "excess": excess.to_dict()}
+            {
+                "population": truth._asdict(),
+                "status": status.to_dict(),
+                "excess": excess.to_dict(),
+                **summary,
+            }
         )
         return
     click.echo(str(excess))
@@ -72,8 +96,20 @@ def simulate(population: str, store: str | None, as_json: bool, **settings: Any)
         f"\nThe population's own shares at k = {k}: negative {truth.negative:.4f},"
         f" zero {truth.zero:.4f}, positive {truth.positive:.4f}"
     )
+    if stopping is not None:
+        click.echo(tell_saving(stopping.plan, status, expected=stopping.expected))
     if store:
         click.echo(f"{store}: {status}")
+
+
+def _stopping(settings: dict[str, Any]) -> StoppingOptions | None:
+    """What is asked of stopping early; None where every replay is to be made."""
+    from carve_stats.replay.config import read_stopping_options
+
+    settings["minimum"] = read_minimum(settings["minimum"])
+    asked = {name: settings[name] for name in ("rule", "order", "minimum", "changed")}
+    given = {name: value for name, value in asked.items() if value is not None}
+    return read_stopping_options(given) if given else None
 
 
 def _population(name: str, p_sham: float | None, p_destroy: float | None) -> Population:
@@ -125,10 +161,15 @@ def _read_atoms(path: str) -> Population:
         raise InputError(f"{path}: {error}") from None
 
 
-def _replay(population: Population, store: str, settings: dict[str, Any]) -> tuple[Any, Any]:
+def _replay(
+    population: Population, store: str, settings: dict[str, Any], asked: StoppingOptions | None
+) -> tuple[RunStatus, TieExcess | StoppedSigns, RunStopping | None]:
+    from carve_stats.counts import CONDITIONS
+    from carve_stats.inference.stopped import stopped_signs
     from carve_stats.inference.tie_excess import tie_excess
     from carve_stats.logs.reader import read_replays
     from carve_stats.replay.agents.synthetic import build, synthetic_trajectories
+    from carve_stats.replay.extent import check_replays
     from carve_stats.replay.loop import run_replays
 
     drawn = population.draw(
@@ -144,13 +185,27 @@ def _replay(population: Population, store: str, settings: dict[str, Any]) -> tup
         question=drawn.question.tolist(),
         cluster=None if drawn.cluster is None else drawn.cluster.tolist(),
     )
-    with progress_bar("replays") as progress:
+    k = check_replays("k", settings["k"])
+    stopping = plan_run(
+        asked, dict.fromkeys(CONDITIONS, k), store, lambda: population, "in this population"
+    )
+    if stopping is not None:
+        if not all(stopping.plan.guaranteed):
+            raise InputError(
+                "nothing about both conditions could be estimated, since some questions would get"
+                " no replay of one: give --minimum 1,1 or more"
+            )
+        click.echo(stopping.announce(), err=True)
+    with progress_bar("replays" if stopping is None else "replays made or spared") as progress:
         status = run_replays(
             build(),
             trajectories,
-            k=settings["k"],
+            k=k,
             store=store,
             seed=settings["seed"],
             progress=progress,
+            stopping=None if stopping is None else stopping.plan,
         )
-    return status, tie_excess(read_replays(store))
+    counts = read_replays(store)
+    excess = tie_excess(counts) if stopping is None else stopped_signs(counts)
+    return status, excess, stopping

@@ -113,7 +113,12 @@ def plan_rule(rule: ScoreRule | str) -> ScoreRule | str:
     ScoreRule or str
         InputError for anything else.
     """
-    return "sign" if isinstance(rule, str) and rule == "sign" else as_rule(rule)
+    if isinstance(rule, str) and rule == "sign":
+        return rule
+    try:
+        return as_rule(rule)
+    except InputError as error:
+        raise InputError(f"{error}; or 'sign', for the three signs") from None
 
 
 def plan_budget_pair(k_sham: int, k_destroy: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from carve_stats._kernels import stopping as kernels
 from carve_stats.errors import InputError, check_name
-from carve_stats.law._arguments import one_whole_number
+from carve_stats.law._arguments import one_number, one_whole_number
 from carve_stats.law._flip_states import (
     decision_classes,
     final_decisions,
@@ -59,13 +59,16 @@ class StoppingPlan:
         The decision of each state, as an index: 0 and 1 for a rule that does not or does select,
         0, 1, 2 for the signs −1, 0, 1; −1 where it is open. Where all sequences to come agree, it
         is theirs. A plan may stop where they do not: a few decisions change.
+    changed : float
+        The share of decisions that was allowed to change, below 1, for questions as the plan's
+        population has them; it is no bound for others.
 
     Raises
     ------
     InputError
         A budget, rule or order that is none; a minimum above the budget; a table of another shape,
         with a replay beyond the budget, a stop before the minimum or without a decision, or with a
-        decision that no sequence to come would bring.
+        decision that no sequence to come would bring; a share outside [0, 1).
 
     Notes
     -----
@@ -90,6 +93,7 @@ class StoppingPlan:
     minimum: tuple[int, int]
     action: NDArray[np.int8]
     verdict: NDArray[np.int8]
+    changed: float = 0.0
     exact: bool = field(init=False)
     """Whether every decision is the one that the full budget brings."""
 
@@ -111,9 +115,12 @@ class StoppingPlan:
         _refuse(stops & (verdict < 0), "a stop without a decision")
         _refuse((certain >= 0) & (verdict != certain), "a decision that no replay to come brings")
         exact = not (stops & (certain < 0)).any()
+        changed = one_number("changed", self.changed)
+        if not 0.0 <= changed < 1.0:
+            raise InputError(f"changed={changed} must be a share, at least 0 and below 1")
         values = {
             "k_sham": budget[0], "k_destroy": budget[1], "rule": rule, "minimum": minimum,
-            "action": action, "verdict": verdict, "exact": exact,
+            "action": action, "verdict": verdict, "changed": changed, "exact": exact,
         }  # fmt: skip
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -173,7 +180,7 @@ class StoppingPlan:
         short = np.where(i < minimum[0], 0, np.where(j < minimum[1], 1, -1))
         action = np.where(certain >= 0, short, action)
         verdict = np.where(certain >= 0, certain, self.verdict[:rows, :columns])
-        return StoppingPlan(*budget, self.rule, self.order, minimum, action, verdict)
+        return StoppingPlan(*budget, self.rule, self.order, minimum, action, verdict, self.changed)
 
     def next_condition(self, i: int, x: int, j: int, y: int) -> str | None:
         """The condition of the next replay.
@@ -289,11 +296,12 @@ class StoppingPlan:
             An entry that is missing, unknown, damaged, or does not fit its digest.
         """
         expected = {*_HEADER, "table", "sha256"}
-        if not isinstance(record, Mapping) or set(record) != expected:
+        if not isinstance(record, Mapping) or set(record) - {"changed"} != expected:
             raise InputError(f"a stopping plan must have the entries {', '.join(sorted(expected))}")
         k_sham, k_destroy, rule, order, minimum = (record[name] for name in _HEADER)
         if order == "optimal":
             plan = _from_codes(k_sham, k_destroy, rule, minimum, record["table"])
+            plan = replace(plan, changed=record.get("changed", 0.0))
         else:
             plan = fixed_plan(k_sham, k_destroy, rule, order, minimum)
         if plan.sha256 != record["sha256"]:
@@ -316,7 +324,9 @@ class StoppingPlan:
 
     def _header(self) -> dict[str, Any]:
         header = {name: getattr(self, name) for name in _HEADER}
-        return {**header, "rule": str(self.rule), "minimum": list(self.minimum)}
+        # Plans had their digests before any decision could change.
+        changed = {"changed": self.changed} if self.changed else {}
+        return {**header, "rule": str(self.rule), "minimum": list(self.minimum), **changed}
 
     def _codes(self) -> bytes:
         return (

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from carve_stats.counts import UNFINISHED
 from carve_stats.errors import InputError
 from carve_stats.logs.columns import RECORD_COLUMNS
 from carve_stats.logs.scan import Scan, as_text, scan_columns
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["is_mine", "scan"]
 
 FIRST_VALID = "the first valid attempt of each repetition counts, since it decided when to stop"
+TWICE = (
+    "{n} further records of replays that have one already, as two processes at once make them: the"
+    " first of each is kept, whatever the others say"
+)
 
 
 def is_mine(source: object) -> bool:
@@ -61,12 +66,14 @@ def _scan(connection: Any, path: Path) -> Scan:
                 values.append(as_text(getattr(record, name)))
         status = store.status()
     notes: tuple[str, ...] = ()
-    if status.done + status.spared < status.planned:
-        needed = status.planned - status.spared
+    if not status.finished:
+        spared = f" and {status.spared} spared" if status.spared else ""
         notes = (
-            f"{path}: unfinished, {status.done} of {needed} replays are done; questions"
-            " without any are not among those read",
+            f"{path}{UNFINISHED}{status.done} of {status.planned} replays are done{spared};"
+            " questions without any are not among those read",
         )
+    if status.duplicates:
+        notes += (f"{path}: {TWICE.format(n=status.duplicates)}",)
     if store.stopping is not None and store.plan.attempts > 1:
         notes += (f"{path}: {FIRST_VALID}",)
     left_out = {**left_out, "duplicate": status.duplicates, "torn line": status.torn_lines}

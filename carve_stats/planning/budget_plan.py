@@ -16,7 +16,7 @@ from carve_stats.planning.split import ArmSplit, BudgetSplit
 
 __all__ = ["BudgetPlan", "PlanRow", "Recommendation"]
 
-_SHOWN = ("tie rate", "reliability")  # goals whose figure has a column at all times
+_WIDEST = 112  # columns of a terminal, with two after the last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +34,16 @@ class PlanRow:
     value : Known
         The goal's figure.
     met : bool or None
-        Whether the goal is met; where the point is withheld, whether all of the range meets it;
-        None where that is open.
+        Whether the goal is met; where the point is withheld, whether all of the range meets it, or
+        a smaller k does and the figure never gets worse with k; None where that is open.
     calls : int
         SHAM and DESTROY replays of all questions; of one where their number is not known.
     cost : float or None
         Money for them and the questions; None without prices.
     questions_needed : int or None
         The fewest questions that meet the goal at this k, for goals about the mean score.
+    cost_needed : float or None
+        Money for those and their replays.
     """
 
     k: int
@@ -52,6 +54,7 @@ class PlanRow:
     calls: int
     cost: float | None
     questions_needed: int | None
+    cost_needed: float | None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; ``identified`` and ``interval`` are None where there is no pilot."""
@@ -70,6 +73,7 @@ class PlanRow:
             "calls": self.calls,
             "cost": self.cost,
             "questions_needed": self.questions_needed,
+            "cost_needed": self.cost_needed,
             **{w: p if any(v is not None for v in p.values()) else None for w, p in pairs.items()},
         }
 
@@ -84,7 +88,9 @@ class Recommendation:
         The smallest k looked at that meets the goal; None where none is known to.
     stable_from_k : int or None
         The smallest from which it never fails again in the range looked at; None where it fails,
-        or is open, at the end of it.
+        or is open, at the end of it. For figures that can rise and fall with k (wrong signs,
+        questions decided, net repairs) None also where a k from it on was left out, and where the
+        range stops short of 32.
     k_low, k_high : int or None
         The smallest k at which the best and the worst end of the interval meet the goal: what the
         pilot leaves open. None where there is no interval, and where no k does.
@@ -92,6 +98,9 @@ class Recommendation:
         The k looked at with the best figure, and the figure.
     limit : float or None
         What the figure tends to as k grows without end, where that is known.
+    cheapest_k, cheapest_questions, cheapest_cost : int, int and float, or None
+        With prices, for goals that questions help: the k looked at, the same in both arms, and the
+        number of questions with which the goal costs least.
     reason : str
         The recommendation in words.
     """
@@ -103,6 +112,9 @@ class Recommendation:
     best_k: int | None
     best_value: float | None
     limit: float | None
+    cheapest_k: int | None
+    cheapest_questions: int | None
+    cheapest_cost: float | None
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,36 +183,58 @@ class BudgetPlan:
         }
 
     def _table(self) -> tuple[str, list[str], list[list[object]]]:
-        headers = ["k", "score < 0", "score = 0", "score > 0", "reliability"]
-        headers += [] if self.goal.name in _SHOWN else [self.goal.name]
+        """Caption, headers and rows; signs and reliability as far as there is room for them."""
+        name = self.goal.name.partition(" per ")[0]
+        values = [row.value for row in self.rows]
+        columns: dict[str, list[str]] = {"k": [str(row.k) for row in self.rows]}
+        columns[name] = [_display.number(value.point) for value in values]
         if self.made_k is not None:
-            headers += ["identified", f"{100 * self.level:g} % interval"]
-        headers.append("met")
-        needed = any(row.questions_needed is not None for row in self.rows)
-        headers += ["questions needed"] if needed else []
-        headers.append("replays" if self.questions is not None else "replays a question")
-        headers += [] if self.cost is None else ["cost"]
-        rows = []
-        for row in self.rows:
-            cells: list[object] = [str(row.k)]
-            cells += [_display.number(sign.point) for sign in row.signs]
-            cells.append(_display.number(row.reliability.point))
-            if self.goal.name not in _SHOWN:
-                cells.append(_display.number(row.value.point))
-            if self.made_k is not None:
-                cells += [_display.interval(*row.value[1]), _display.interval(*row.value[2])]
-            cells.append(_verdict(row, self.recommended))
-            if needed:
-                cells.append(None if row.questions_needed is None else f"{row.questions_needed:,}")
-            cells.append(f"{row.calls:,}")
+            level = f"{100 * self.level:g} % interval"
+            if any(value.ranges for value in values):
+                columns["identified"] = [_display.interval(*value.identified) for value in values]
+            columns[level] = [_display.interval(*value.interval) for value in values]
+        columns["met"] = [self._verdict(row) for row in self.rows]
+        if any(row.questions_needed is not None for row in self.rows):
+            columns["needs questions"] = [_shown(row.questions_needed) for row in self.rows]
             if self.cost is not None:
-                cells.append(None if row.cost is None else f"{row.cost:,.2f}")
-            rows.append(cells)
+                columns["their cost"] = [_shown(row.cost_needed) for row in self.rows]
+        replays = "replays" if self.questions is not None else "replays a question"
+        columns[replays] = [_shown(row.calls) for row in self.rows]
+        if self.cost is not None:
+            columns["cost"] = [_shown(row.cost) for row in self.rows]
+        signs = {
+            "score < 0": [row.signs.negative for row in self.rows],
+            "score = 0": [row.signs.zero for row in self.rows],
+            "score > 0": [row.signs.positive for row in self.rows],
+        }
+        if name == "tie rate":
+            del signs["score = 0"]
+        others = [signs]
+        if name != "reliability":
+            others.append({"reliability": [row.reliability for row in self.rows]})
+        room = _WIDEST - sum(_width(*column) for column in columns.items())
+        for group in others:
+            shown = {h: [_display.number(one.point) for one in group[h]] for h in group}
+            room -= sum(_width(*column) for column in shown.items())
+            if room < 0:
+                break
+            columns.update(shown)
         whose = "a question" if self.questions is None else f"{self.questions:,} questions"
         if self.clusters is not None:
             whose += f" in {self.clusters:,} videos"
         pilot = "" if self.made_k is None else f", from a pilot of k = {self.made_k}"
-        return f"Plan for {self.goal}: {whose}{pilot}", headers, rows
+        rows: list[list[object]] = [list(row) for row in zip(*columns.values(), strict=True)]
+        return f"Plan for {self.goal}: {whose}{pilot}", list(columns), rows
+
+    def _verdict(self, row: PlanRow) -> str:
+        found = self.recommended
+        if row.k == found.stable_from_k:
+            return "yes, for good" if self.goal.kind.monotone else f"yes, to {self.rows[-1].k}"
+        if row.k == found.k:
+            return "yes, first"
+        if row.met is None and self.made_k is None:
+            return _display.MISSING  # undefined, and nothing that more of a pilot would tell
+        return {True: "yes", False: "no", None: "open"}[row.met]
 
     def __str__(self) -> str:
         caption, headers, rows = self._table()
@@ -214,12 +248,15 @@ class BudgetPlan:
         return _display.html_block(caption, headers, rows, (self.recommended.reason, *self.notes))
 
 
-def _verdict(row: PlanRow, recommended: Recommendation) -> str:
-    if row.k == recommended.stable_from_k:
-        return "yes, for good"
-    if row.k == recommended.k:
-        return "yes, first"
-    return {True: "yes", False: "no", None: "open"}[row.met]
+def _shown(figure: float | None) -> str:
+    """Whole numbers as they are, money with its hundredths."""
+    if figure is None:
+        return _display.MISSING
+    return f"{figure:,}" if isinstance(figure, int) else f"{figure:,.2f}"
+
+
+def _width(header: str, cells: list[str]) -> int:
+    return max(map(len, [header, *cells])) + 2
 
 
 def _pair(ends: Range) -> list[float | None] | None:

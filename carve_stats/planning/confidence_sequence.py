@@ -11,15 +11,22 @@ from scipy.special import xlog1py
 from carve_stats.clusters import check_level
 from carve_stats.law._arguments import one_whole_number
 
-__all__ = ["LEAST", "ROUNDING", "ConfidenceSequence", "confidence_sequence"]
+__all__ = ["BALANCED", "EARLIEST", "ROUNDING", "ConfidenceSequence", "confidence_sequence"]
 
 Floats = NDArray[np.float64]
 
 ROUNDING = 1e-12
 """Below this a spread of scores, which are of order one, is none."""
 
-LEAST = 10
-"""Clusters with a sum other than 0 before there is an interval: few rare events mislead it."""
+EARLIEST = 25
+"""Clusters before there is an interval: a kind of cluster must have had a chance to turn up."""
+
+BALANCED = 12
+"""Clusters over their squared skewness before there is an interval.
+
+About how many clusters unlike the rest there must be, if these are few: a t statistic of
+skewed values misses on one side, the more the smaller this ratio is.
+"""
 
 
 class ConfidenceSequence(NamedTuple):
@@ -62,8 +69,10 @@ def confidence_sequence(
     `level`; the interval is the m that do, the roots of a quadratic. The p-value is the smallest
     1/e_s(0) so far. c² minimises the width at `planned` for large samples. The interval is all of
     [−1, 1], and the p-value takes nothing in, where e_t stays below the bound for large m, where
-    the clusters do not differ at all, and before `LEAST` clusters have a sum other than 0; all
-    three only make the method more careful.
+    the clusters do not differ at all, before there are `EARLIEST` of them, and while t over the
+    squared skewness of the S_v − m·n_v at the estimate is below `BALANCED`; all four only make
+    the method more careful. Skewness treats all values alike, those of 0 and those that nearly
+    all clusters have.
     """
     alpha = 1.0 - check_level(level)
     total, size = np.asarray(sums, float), np.asarray(sizes, float)
@@ -74,7 +83,12 @@ def confidence_sequence(
     squares, products, weights = (np.cumsum(v) for v in (total**2, total * size, size**2))
     estimate = s / n
     spread = squares - 2.0 * estimate * products + estimate**2 * weights
-    still = (spread <= ROUNDING * weights) | (np.cumsum(total != 0.0) < LEAST)
+    third = (
+        np.cumsum(total**3) - 3.0 * estimate * np.cumsum(total**2 * size)
+        + 3.0 * estimate**2 * np.cumsum(total * size**2) - estimate**3 * np.cumsum(size**3)
+    )  # fmt: skip
+    skewed = BALANCED * third**2 > np.maximum(spread, 0.0) ** 3
+    still = (spread <= ROUNDING * weights) | skewed | (t < EARLIEST)
     shrink = scale / (1.0 + t * scale)
     # The interval, around the estimate: the u with a·u² − 2·b·u + d > 0.
     excess = np.expm1((np.log1p(t * scale) - 2.0 * np.log(alpha)) / t)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,9 @@ class Curtailment:
         Share of decisions that the full budget would make otherwise: 0 for an exact plan.
     guaranteed : (int, int)
         SHAM and DESTROY replays that every question gets.
+    population : str
+        Where the questions' flip probabilities come from: ``as given``, or fitted to how many
+        questions.
     notes : tuple of str
         What a reader has to know.
     """
@@ -79,6 +82,7 @@ class Curtailment:
     cost_saving: float
     changed: float
     guaranteed: tuple[int, int]
+    population: str
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,6 +99,7 @@ class Curtailment:
             "cost_saving": self.cost_saving,
             "changed": self.changed,
             "plan_sha256": self.plan.sha256,
+            "population": self.population,
             "notes": list(self.notes),
         }
 
@@ -103,11 +108,14 @@ class Curtailment:
         budget = plan.k_sham, plan.k_destroy, plan.k_sham + plan.k_destroy
         made = self.sham, self.destroy, self.total
         rows: list[list[object]] = [
-            [name, full, _display.number(some, 2), f"{100 * (1 - some / full):.1f} %"]
+            [name, full, _display.number(some, 2), _percent(1.0 - some / full)]
             for name, full, some in zip(("SHAM", "DESTROY", "both"), budget, made, strict=True)
         ]
-        rows.append(["cost", None, None, f"{100 * self.cost_saving:.1f} %"])
-        caption = f"Replays of a question until {plan.rule!s} is decided, order {plan.order!r}"
+        rows.append(["cost", None, None, _percent(self.cost_saving)])
+        caption = (
+            f"Replays of a question until {plan.rule!s} is decided, order {plan.order!r}\n"
+            f"in a population {self.population}"
+        )
         return caption, ["replays", "full", "expected", "saved"], rows
 
     def __str__(self) -> str:
@@ -203,7 +211,10 @@ def stopping_plan(
             "order='optimal' needs population=, such as fit_population(counts); or give another"
             " order, such as 'alternate'"
         )
-    return optimal_plan(budget, rule, least, population, costs, changed)
+    dearer = max(costs)  # only their ratio matters, and sums of large ones would overflow
+    costs = costs[0] / dearer, costs[1] / dearer
+    plan = optimal_plan(budget, rule, least, population, costs, changed)
+    return replace(plan, changed=changed)
 
 
 def curtailment(
@@ -242,6 +253,7 @@ def curtailment(
     --------
     >>> print(curtailment(Population.paper(), k=10))
     Replays of a question until score <= 0 is decided, order 'optimal'
+    in a population as given
     <BLANKLINE>
     replays  full  expected   saved
     -------  ----  --------  ------
@@ -288,6 +300,7 @@ def _expected(
     cost = costs[0] * sham + costs[1] * destroy
     guaranteed = plan.guaranteed
     share = f"{100 * changed:.2g} %"
+    fit = population.fit
     missing = [arm for arm, n in zip(("SHAM", "DESTROY"), guaranteed, strict=True) if n == 0]
     return Curtailment(
         plan=plan,
@@ -299,6 +312,11 @@ def _expected(
         cost_saving=1.0 - cost / (costs[0] * budget[0] + costs[1] * budget[1]),
         changed=changed,
         guaranteed=guaranteed,
+        population=(
+            "as given"
+            if fit is None
+            else f"fitted to {_display.counted(fit.questions, 'question')}"
+        ),
         notes=(
             SAME if plan.exact else CHANGED.format(share=share),
             *(NOTHING.format(arm=arm) for arm in missing),
@@ -316,6 +334,10 @@ def _budget(k: int | None, k_sham: int | None, k_destroy: int | None) -> tuple[i
 def _default_minimum(budget: tuple[int, int]) -> tuple[int, int]:
     sham, destroy = (max(1, _FLOOR[0] * k // _FLOOR[1]) for k in budget)
     return sham, destroy
+
+
+def _percent(share: float) -> str:
+    return f"{_display.number(100.0 * share, 1)} %"
 
 
 def _arms(sham: float, destroy: float) -> dict[str, float]:

@@ -31,3 +31,8 @@ class Known(NamedTuple):
     identified: Range = NOTHING
     interval: Range = NOTHING
     observed: bool = False
+
+    @property
+    def ranges(self) -> bool:
+        """Whether the replays leave open more than the point."""
+        return self.identified not in (NOTHING, Range(self.point, self.point))

@@ -16,7 +16,8 @@ from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts, check_counts
 from carve_stats.errors import InputError
 from carve_stats.inference.rates import describe_validity
 from carve_stats.planning.confidence_sequence import (
-    LEAST,
+    BALANCED,
+    EARLIEST,
     ROUNDING,
     ConfidenceSequence,
     confidence_sequence,
@@ -32,11 +33,25 @@ HOLDS = (
     "stop whenever you like: the intervals hold at all times together. They are about the mean"
     " score in the source of the videos, if these are independent draws from it and their scores"
     " had no part in the order; exactly so where the sums of scores within videos are normal, and"
-    " approximately elsewhere"
+    " approximately elsewhere. They do not where few videos hold most of the questions and score"
+    " unlike the others: in simulations of 95 % intervals 8 % of the runs failed where one video in"
+    " ten is such, and 27 % where one in twenty is"
 )
 NOT_YET = (
-    "too few videos yet, fewer than {least} with a score other than 0, or one video with most of"
-    " the questions: the interval is still all of [-1, 1]"
+    "no interval yet: fewer than {earliest} videos, or too few that are unlike the rest (about"
+    " {balanced} are needed), or one video with most of the questions: it is still all of [-1, 1]"
+)
+BY_NAME = (
+    "the videos stand in the order of their names, not in that in which they came: give it"
+    " (order=, --order FILE), or watch the run's directory"
+)
+UNDER_WAY = (
+    "videos under way are among those counted, as if they were complete: carve-stats monitor RUN"
+    " (in Python finished_videos) leaves them out"
+)
+FEWER = (
+    "questions with fewer replays than others: {n}; where more are to come, leave their videos out"
+    " until all are made"
 )
 REVISED = (
     "{n} of the videos counted before have changed since: the guarantee is for videos that count"
@@ -62,6 +77,8 @@ class Monitoring:
         Probability that all intervals, together, hold the mean score.
     planned : int
         The number of videos at which the intervals are nearly as short as they can be.
+    by_name : bool
+        Whether videos stand in the order of their names, since no other was given.
     notes : tuple of str
         What a reader has to know.
     """
@@ -72,6 +89,7 @@ class Monitoring:
     path: ConfidenceSequence
     level: float
     planned: int
+    by_name: bool
     notes: tuple[str, ...]
 
     @property
@@ -115,9 +133,11 @@ class Monitoring:
         Monitoring
             The videos already seen keep their places, and new ones follow.
         """
-        later = np.unique(_clusters(counts)) if order is None else order
-        order = [*self.videos, *later]
-        grown = monitor_mean_score(counts, order=order, level=self.level, planned=self.planned)
+        by_name = self.by_name
+        if order is None:
+            order = np.unique(_clusters(counts)[counts.scored]).tolist()
+            by_name |= not set(order) <= set(self.videos)
+        grown = _monitor(counts, [*self.videos, *order], by_name, self.level, self.planned)
         now = {v: (n, s) for v, n, s in zip(grown.videos, grown.questions, grown.sums, strict=True)}
         before = zip(self.videos, self.questions, self.sums, strict=True)
         revised = sum(now.get(v) != (n, s) for v, n, s in before)
@@ -126,7 +146,9 @@ class Monitoring:
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as a plain value, with the whole ``path``."""
-        names = ("estimate", "low", "high", "p_value", "excluded_after", "level", "planned")
+        names = (
+            "estimate", "low", "high", "p_value", "excluded_after", "level", "planned", "by_name",
+        )  # fmt: skip
         path = {name: column.tolist() for name, column in self.path._asdict().items()}
         return {
             **{name: getattr(self, name) for name in names},
@@ -149,7 +171,8 @@ class Monitoring:
             for i in shown.tolist()
         ]  # fmt: skip
         when = "0 not excluded so far" if since is None else f"0 first excluded after {since}"
-        caption = f"Mean score as videos arrive, {100 * self.level:g} % at all times: {when}"
+        order = "videos in order of name" if self.by_name else "as videos arrive"
+        caption = f"Mean score, {order}, {100 * self.level:g} % at all times: {when}"
         return caption, ["videos", "questions", "mean score", "interval", "p-value"], rows
 
     def __str__(self) -> str:
@@ -173,7 +196,8 @@ def monitor_mean_score(
     Parameters
     ----------
     counts : ReplayCounts
-        The replays so far, with their videos; leave out a video whose replays are under way.
+        The replays so far, with their videos. Leave out a video whose replays are under way; of a
+        run directory `carve_stats.logs.finished.finished_videos` tells which have all.
     order : sequence of str, optional
         The videos as they arrived, such as the video of each record in the log: the first
         mention counts, and videos without a scored question are skipped. By name where not given.
@@ -199,8 +223,14 @@ def monitor_mean_score(
     The estimand is θ = E S_v / E n_v, the mean score with questions weighted alike, over the
     source that the videos (n_v questions, scores that sum to S_v) are independent draws from.
     Bets on bounded values hold for any law, but need the largest n_v beforehand, and came out some
-    2.6 and 5.6 times as wide at 103 and 25 videos. This is exact for normal S_v − θ·n_v, and
-    otherwise the closer the later the first look.
+    2.6 and 5.6 times as wide at 103 and 25 videos. This is exact for normal S_v − θ·n_v. Elsewhere
+    the danger is a kind of video that is rare and counts for much. There is no interval before 25
+    videos and before the spread is balanced (see `confidence_sequence`). In simulations at least
+    95 % of the paths then covered throughout on paper-like and homogeneous populations, on rare
+    flips, on scores nearly all of which are the same, and with 15 % of videos of 8, 20 or 60
+    questions that score .2, the others of 2 questions that score .7. With 10 % of videos of 60
+    questions 92 % did, with 5 % of them 73 %, since they had not turned up yet
+    (`simulations/study_monitoring.py`).
 
     References
     ----------
@@ -216,6 +246,12 @@ def monitor_mean_score(
     >>> watch.low < 0.298 < watch.high, watch.excluded_after < 30
     (True, True)
     """
+    return _monitor(counts, order, order is None, level, planned)
+
+
+def _monitor(
+    counts: ReplayCounts, order: Sequence[str] | None, by_name: bool, level: float, planned: int
+) -> Monitoring:
     clusters = _clusters(counts)
     scored = counts.scored
     if not scored.any():
@@ -231,13 +267,14 @@ def monitor_mean_score(
     sums = cluster_sums(counts.score[scored], codes)[arrival]
     questions = np.bincount(codes)[arrival]
     path = confidence_sequence(sums, questions, level=level, planned=planned)
-    notes = [HOLDS, *describe_validity(counts)]
+    notes = [HOLDS, *([BY_NAME] if by_name else []), *_incomplete(counts)]
+    notes += describe_validity(counts)
     if path.low[-1] <= -1.0 and path.high[-1] >= 1.0:
         alike = names.size > 1 and np.ptp(sums / questions) <= ROUNDING
-        notes.append(NO_SPREAD if alike else NOT_YET.format(least=LEAST))
+        notes.append(NO_SPREAD if alike else NOT_YET.format(earliest=EARLIEST, balanced=BALANCED))
     return Monitoring(
         videos=tuple(names[arrival].tolist()), questions=questions, sums=sums, path=path,
-        level=float(level), planned=int(planned), notes=tuple(notes),
+        level=float(level), planned=int(planned), by_name=by_name, notes=tuple(notes),
     )  # fmt: skip
 
 
@@ -246,3 +283,13 @@ def _clusters(counts: ReplayCounts) -> NDArray[np.str_]:
     if counts.cluster is None:
         raise InputError(UNKNOWN_CLUSTERS)
     return counts.cluster
+
+
+def _incomplete(counts: ReplayCounts) -> list[str]:
+    """What there is to see of replays that are still to come."""
+    if counts.ledger is not None and counts.ledger.unfinished:
+        return [*counts.ledger.unfinished, UNDER_WAY]
+    sham = counts.sham_replays + counts.sham_invalid
+    destroy = counts.destroy_replays + counts.destroy_invalid
+    fewer = int(np.count_nonzero((sham < sham.max()) | (destroy < destroy.max())))
+    return [FEWER.format(n=fewer)] if fewer else []

@@ -37,6 +37,11 @@ INDEPENDENT = (
     " questions, and too good if videos matter; name the videos (--videos FILE or --video-pattern;"
     " in Python: videos=, video_pattern= or cluster=)"
 )
+NOTHING_ALIKE = (
+    "no video of the pilot has two questions with a score: how alike questions of one video are is"
+    " not shown, and they are taken as independent (--design-effect says otherwise; in Python:"
+    " design_effect=)"
+)
 
 
 class ScoreVariance(NamedTuple):
@@ -86,6 +91,23 @@ def given_variance(population: Population, design_effect: float) -> ScoreVarianc
     return ScoreVariance(mean, questions, design_effect * questions, sham, destroy)
 
 
+class Sharing(NamedTuple):
+    """How much of the variance between questions their videos share, and what a plan made of it.
+
+    Parameters
+    ----------
+    rho : float
+        Correlation of the true differences of two questions of one video; NaN where the pilot does
+        not show it. At least 0.
+    pilot_size, size : float
+        Questions to a video, Σm²/Σm, of the pilot and of the plan.
+    """
+
+    rho: float
+    pilot_size: float
+    size: float
+
+
 class PilotVariance:
     """The split that a pilot's replays show, without a model.
 
@@ -97,16 +119,33 @@ class PilotVariance:
         Fitted to them; used only where one replay an arm cannot tell the parts apart.
     level : float
         Confidence level.
+    per_cluster : float, optional
+        Questions to a video in the plan; as many as in the pilot where not given.
+    design_effect : float, optional
+        By how much the plan's videos inflate the part between questions; in place of the pilot's.
 
     Notes
     -----
+    With m questions to a video, the part between questions is σ²(1 + (m − 1)ρ). The pilot shows σ²
+    by its single questions and the inflated part by its videos, and with m = Σm²/Σm of its videos
+    what they share, ρ, which is taken to be at least 0. Of the plan m is 1 + (m̄ − 1)c, where m̄ is
+    the mean and c = (m − 1)/(m̄ − 1) of the pilot: videos as uneven as the pilot's.
+
     A question with x of k flips has x(k − x)/(k(k − 1)) as an unbiased estimate of p(1 − p); what
     the squared deviations of the scores exceed theirs is the part between questions, by question
     or, with sums over videos, by video. The variance at k is then a mean over videos, with its
     linearised cluster t interval on the logarithm.
     """
 
-    def __init__(self, counts: ReplayCounts, population: Population, level: float) -> None:
+    def __init__(
+        self,
+        counts: ReplayCounts,
+        population: Population,
+        level: float,
+        *,
+        per_cluster: float | None = None,
+        design_effect: float | None = None,
+    ) -> None:
         self.level, self.notes = level, [] if counts.cluster is not None else [INDEPENDENT]
         several = reaches(counts, (2, 2))
         self.identified = bool(2 * several.sum() >= several.size)
@@ -130,7 +169,7 @@ class PilotVariance:
         # A video's sum, squared and spread evenly over its questions.
         spread = np.repeat(np.nan, sizes.size)
         spread[sizes > 0] = factor * sums**2 / sizes[sizes > 0]
-        self._total = spread[self._codes]
+        shared = spread[self._codes]
         single = n / (n - 1) * deviation**2 if n > 1 else np.full(1, math.nan)
         if self.identified:
             sham = used.sham_flips * (m - used.sham_flips) / (m * (m - 1.0))
@@ -143,10 +182,22 @@ class PilotVariance:
             )
         own = sham / m + destroy / k
         self._arms = sham + destroy
-        self._between, self._single = self._total - own, single - own
+        self._single = single - own
+        self.sharing: Sharing | None = None
+        self._most_inflated = 1.0 if design_effect is None else design_effect
+        if design_effect is None:
+            grown = self._growth(sizes[sizes > 0], per_cluster, float((shared - single).mean()))
+            self._total = single + grown * (shared - single)
+            self._between = self._total - own
+        else:
+            self._total, self._between = single, design_effect * self._single
         questions, between = (float(part.mean()) for part in (self._single, self._between))
         if questions <= 0.0 or between <= 0.0:
             self.notes.append(NO_SPREAD_BETWEEN)
+        if self.sharing is not None and questions > 0.0 and self.sharing.pilot_size > 1.0:
+            excess = max(float((shared - single).mean()), 0.0)
+            rho = excess / questions / (self.sharing.pilot_size - 1.0)
+            self.sharing = self.sharing._replace(rho=rho)
         self.split = ScoreVariance(
             mean,
             max(questions, 0.0),
@@ -154,6 +205,22 @@ class PilotVariance:
             float(sham.mean()),
             float(destroy.mean()),
         )
+
+    def _growth(self, sizes: NDArray[np.int64], per_cluster: float | None, excess: float) -> float:
+        """What videos add to the variance in the plan, as a multiple of what they add in the pilot.
+
+        0 where they add nothing, or less: that is not carried over to other questions.
+        """
+        mean, weighted = float(sizes.mean()), float((sizes**2).sum() / sizes.sum())
+        if weighted == 1.0:
+            if per_cluster not in (None, 1.0) and self._interval_note is None:
+                self.notes.append(NOTHING_ALIKE)
+            size = 1.0 if per_cluster is None else per_cluster
+            self.sharing = Sharing(math.nan, weighted, size)
+            return 1.0
+        grown = 1.0 if per_cluster is None else (per_cluster - 1.0) / (mean - 1.0)
+        self.sharing = Sharing(math.nan, weighted, 1.0 + grown * (weighted - 1.0))
+        return grown if excess > 0.0 else 0.0
 
     def at(self, k: int) -> Known:
         """The variance of the mean score at k, times the number of questions.
@@ -165,7 +232,8 @@ class PilotVariance:
             return Known(None)
         if not self.identified:
             total = float(self._total.mean())
-            factors = 1.0, *(one / k for one in self.made)
+            # All of it may be replays', or all of it questions'.
+            factors = self._most_inflated, *(one / k for one in self.made), 1.0
             ends = Range(min(factors) * total, max(factors) * total)
             around = self._log_interval(total, self._total)
             if around.low is None or around.high is None:

@@ -7,31 +7,50 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from carve_stats.clusters import t_interval
+from carve_stats.clusters import count_clusters, t_interval
 from carve_stats.counts import ReplayCounts
-from carve_stats.errors import InputError
 from carve_stats.inference.prediction import TOO_FAR, Range, predict_signs
 from carve_stats.inference.rates import mean_score
 from carve_stats.law._budgets import budget_groups
 from carve_stats.law.finite_replay import FiniteReplayLaw, SignShares
 from carve_stats.law.subsampling import subsampled_flips
 from carve_stats.planning.known import NOTHING, Known
-from carve_stats.planning.score_variance import PilotVariance, ScoreVariance, given_variance
+from carve_stats.planning.score_variance import (
+    PilotVariance,
+    ScoreVariance,
+    Sharing,
+    given_variance,
+)
 from carve_stats.population.fit import fit_population
 from carve_stats.population.grid import cell_matrix
 from carve_stats.population.group_bounds import contrast_bounds, group_cells
 from carve_stats.population.mixing import Population
 from carve_stats.population.patterns import fullest_budget, reaches
 
-__all__ = ["FAR", "GivenPopulation", "Pilot", "Source"]
+__all__ = ["FAR", "ROUNDING", "GivenPopulation", "Pilot", "Source"]
+
+ROUNDING = 1e-15  # of a variance of equal numbers
 
 FAR = 2
 """Times the pilot's replays: beyond it a single figure would be the model's own."""
 
+_FEW_VIDEOS = 30
+
 WRONG_SIGN = (
     "wrong signs are about true flip probabilities, which no replay shows: what is identified is"
-    " that they are no more than the rarer sign. The point is a fitted population's, and where its"
-    " true difference is 0 half of the signs count as wrong"
+    " that they are no more than the rarer sign. The single figure is that of a fitted population"
+)
+NO_DIFFERENCE = (
+    "{share} of the {whose} has no true difference (p_destroy = p_sham): these questions have no"
+    " right sign, and are not counted as wrong"
+)
+FEW_VIDEOS = (
+    "the pilot has {videos} videos: with fewer than 30 its intervals are somewhat short, and hold"
+    " the truth less often than they say"
+)
+NOTHING_TO_INFLATE = (
+    "the questions' true differences do not vary: the design effect has nothing to inflate, since"
+    " videos only add to the variance between questions"
 )
 
 
@@ -40,6 +59,7 @@ class Source(Protocol):
 
     made: int
     split: ScoreVariance
+    sharing: Sharing | None
     notes: list[str]
 
     def signs(self, k: int) -> SignShares:
@@ -73,11 +93,13 @@ class GivenPopulation:
     """
 
     made = 0
+    sharing: Sharing | None = None
 
     def __init__(self, population: Population, design_effect: float) -> None:
         self.population = population
         self.split = given_variance(population, design_effect)
-        self.notes: list[str] = []
+        idle = design_effect > 1.0 and self.split.questions <= ROUNDING
+        self.notes: list[str] = [NOTHING_TO_INFLATE] if idle else []
 
     def signs(self, k: int) -> SignShares:
         """As a `Source`."""
@@ -85,8 +107,7 @@ class GivenPopulation:
 
     def wrong_sign(self, k: int) -> Known:
         """As a `Source`; a question without a true difference has no wrong sign."""
-        wrong = FiniteReplayLaw(self.population.p_sham, self.population.p_destroy, k=k).wrong_sign()
-        return Known(float(self.population.weights @ np.nan_to_num(wrong)))
+        return Known(_wrong_sign(self.population, k, "population's weight", self.notes))
 
     def share(self, k: int, table: NDArray[np.bool_]) -> Known:
         """As a `Source`."""
@@ -116,12 +137,20 @@ class Pilot:
         As in `predict_signs`.
     level : float
         Confidence level.
+    per_cluster, design_effect
+        As in `PilotVariance`.
     """
 
-    def __init__(self, counts: ReplayCounts, model: str | None, level: float) -> None:
+    def __init__(
+        self,
+        counts: ReplayCounts,
+        model: str | None,
+        level: float,
+        *,
+        per_cluster: float | None = None,
+        design_effect: float | None = None,
+    ) -> None:
         scored = counts.scored
-        if not scored.any():
-            raise InputError("source: no question has a valid replay in both arms: nothing to plan")
         self.counts, self.model, self.level = counts, model, level
         used = counts.select(scored)
         self.made = fullest_budget(used, equal=True)[0]
@@ -132,9 +161,15 @@ class Pilot:
         self._cells = group_cells(
             self._enough, np.zeros(len(self._enough), np.int64), 1, (self.made, self.made)
         )
-        self._variance = PilotVariance(used, self._smooth, level)
+        self._variance = PilotVariance(
+            used, self._smooth, level, per_cluster=per_cluster, design_effect=design_effect
+        )
         self.split = self._variance.split
+        self.sharing: Sharing | None = self._variance.sharing
         self.notes = list(self._variance.notes)
+        videos = 0 if used.cluster_codes is None else count_clusters(used.cluster_codes)
+        if 1 < videos < _FEW_VIDEOS:
+            self.notes.append(FEW_VIDEOS.format(videos=videos))
         self._signs: dict[int, SignShares] = {}
 
     def signs(self, k: int) -> SignShares:
@@ -162,9 +197,7 @@ class Pilot:
         )
         if self._withheld(k):
             return Known(None, identified, interval)
-        law = FiniteReplayLaw(self._fit.p_sham, self._fit.p_destroy, k=k)
-        wrong, either = law.wrong_sign(), (1.0 - law.tie()) / 2.0
-        point = float(self._fit.weights @ np.where(np.isnan(wrong), either, wrong))
+        point = _wrong_sign(self._fit, k, "fitted population's weight", self.notes)
         return Known(point, identified, interval)
 
     def share(self, k: int, table: NDArray[np.bool_]) -> Known:
@@ -218,6 +251,23 @@ def _is_too_far(note: str) -> bool:
 def _share(population: Population, k: int, table: NDArray[np.bool_]) -> float:
     law = FiniteReplayLaw(population.p_sham, population.p_destroy, k=k)
     return float(population.weights @ law.probability(table))
+
+
+def _wrong_sign(population: Population, k: int, whose: str, notes: list[str]) -> float | None:
+    """Share of wrong signs; None where no question has a right one. Says how many have none."""
+    wrong = FiniteReplayLaw(population.p_sham, population.p_destroy, k=k).wrong_sign()
+    none = np.isnan(wrong)
+    share = float(population.weights[none].sum())
+    if share > 0.0:
+        note = NO_DIFFERENCE.format(share=_percent(share), whose=whose)
+        notes += [] if note in notes else [note]
+    if not (population.weights[~none] > 0.0).any():
+        return None
+    return float(population.weights @ np.nan_to_num(wrong))
+
+
+def _percent(share: float) -> str:
+    return "less than 0.1 %" if share < 0.001 else f"{100.0 * share:.3g} %"
 
 
 def _up_to(ends: list[float | None]) -> Range:

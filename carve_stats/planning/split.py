@@ -13,7 +13,7 @@ from carve_stats.errors import InputError
 from carve_stats.planning.costs import Cost
 from carve_stats.planning.score_variance import ScoreVariance
 
-__all__ = ["ArmSplit", "BudgetSplit", "split_arms", "split_budget"]
+__all__ = ["ArmSplit", "BudgetSplit", "check_budget", "split_arms", "split_budget"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def split_arms(variance: ScoreVariance, k: int) -> ArmSplit:
     sham = sorted(range(1, 2 * k), key=lambda one: abs(one - k))
     best = min(sham, key=lambda one: variance.at(one, 2 * k - one))
     equal = variance.at(k, k)
-    saving = 1.0 - variance.at(best, 2 * k - best) / equal if equal > 0.0 else 0.0
+    saving = max(1.0 - variance.at(best, 2 * k - best) / equal, 0.0) if equal > 0.0 else 0.0
     ratio = math.nan
     if variance.sham > 0.0 and variance.destroy > 0.0:
         ratio = math.sqrt(variance.sham / variance.destroy)
@@ -167,12 +167,8 @@ def split_budget(
     if budget is None:
         objective = total * price
     else:
-        bought = np.floor(budget / price * (1.0 + 1e-12))
-        if bought[0, 0] < 2:
-            raise InputError(
-                f"budget={budget:g} buys no two questions: one with one replay in each arm costs"
-                f" {price[0, 0]:g}"
-            )
+        check_budget(budget, cost)
+        bought = _bought(budget, price)
         with np.errstate(divide="ignore"):
             objective = np.where(bought >= 2, total / np.maximum(bought, 1), np.inf)
     places = np.unravel_index(objective.argmin(), objective.shape)
@@ -200,9 +196,24 @@ def split_budget(
         equal_k=equal + 1,
         equal_questions=equal_questions,
         equal_se=equal_se,
-        saving=1.0 - least / equal_least if equal_least > 0.0 else 0.0,
+        saving=max(1.0 - least / equal_least, 0.0) if equal_least > 0.0 else 0.0,
         at_end=most in (a + 1, b + 1),
     )
+
+
+def check_budget(budget: float, cost: Cost) -> None:
+    """Refuse a budget that does not buy two questions with one replay in each arm."""
+    least = cost.of_question(1, 1)
+    if _bought(budget, np.float64(least)) < 2:
+        raise InputError(
+            f"budget={budget:g} buys no two questions: one with one replay in each arm costs"
+            f" {least:g} (--budget)"
+        )
+
+
+def _bought(budget: float, price: Any) -> Any:
+    """Whole questions that a budget buys; a price that divides it exactly is not rounded away."""
+    return np.floor(budget / price * (1.0 + 1e-12))
 
 
 def _unrounded(arm: float, between: float, question: float, replay: float) -> float:

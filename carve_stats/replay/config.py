@@ -31,6 +31,7 @@
     order = "optimal"
     minimum = [3, 3]                   # SHAM and DESTROY replays that every question gets
     pilot = "pilot.jsonl"              # logs of like questions, for what is expected of them
+    changed = 0.01                     # share of decisions that may change; 0 if not given
 
 `store`, `seed`, `k`, `trajectories` and `use` are needed. Paths are relative to the file.
 """
@@ -49,7 +50,7 @@ from carve_stats.errors import ConfigError, InputError, unknown_name
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.extent import check_replays
 
-__all__ = ["NamedOptions", "RunConfig", "StoppingOptions", "read_config"]
+__all__ = ["NamedOptions", "RunConfig", "StoppingOptions", "read_config", "read_stopping_options"]
 
 _ENTRIES: dict[str, tuple[str, ...]] = {
     "run": ("store", "seed", "k", "conditions", "attempts", "workers", "crop"),
@@ -57,7 +58,7 @@ _ENTRIES: dict[str, tuple[str, ...]] = {
     "agent": ("use",),
     "operator": ("name",),
     "encoder": ("format", "quality"),
-    "stopping": ("rule", "order", "minimum", "pilot"),
+    "stopping": ("rule", "order", "minimum", "pilot", "changed"),
 }
 _OWN_OPTIONS = ("agent", "operator")
 _NEEDED = (("run", "store"), ("run", "seed"), ("run", "k"), ("input", "trajectories"),
@@ -96,12 +97,15 @@ class StoppingOptions:
         SHAM and DESTROY replays of every question.
     pilot : Path, optional
         Replay logs that a population is fitted to.
+    changed : float
+        The largest share of decisions that may change.
     """
 
     rule: str
     order: str = "optimal"
     minimum: tuple[int, int] | None = None
     pilot: Path | None = None
+    changed: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +246,7 @@ def _config(tables: dict[str, Any], folder: Path, overrides: Mapping[str, Any]) 
         given["operator"] = _named("operator", "name", tables["operator"])
     stopping = {name: value for (table, name), value in values.items() if table == "stopping"}
     if stopping or "stopping" in tables:
-        given["stopping"] = _stopping(stopping)
+        given["stopping"] = read_stopping_options(stopping)
     return RunConfig(
         store=values["run", "store"],
         seed=_whole("seed", values["run", "seed"], least=0),
@@ -300,7 +304,24 @@ def _crop(value: object) -> float:
     return float(value)
 
 
-def _stopping(entries: Mapping[str, Any]) -> StoppingOptions:
+def read_stopping_options(entries: Mapping[str, Any]) -> StoppingOptions:
+    """Check what is asked of a run that stops its questions early.
+
+    Parameters
+    ----------
+    entries : mapping
+        Entries of ``[stopping]``.
+
+    Returns
+    -------
+    StoppingOptions
+        With every entry of the right kind; whether k allows them is for the plan to say.
+
+    Raises
+    ------
+    InputError
+        An entry that is missing or impossible.
+    """
     if "rule" not in entries:
         raise InputError("[stopping] needs the entry rule, or the option --stop-when-decided")
     given = dict(entries)
@@ -319,6 +340,16 @@ def _stopping(entries: Mapping[str, Any]) -> StoppingOptions:
         )
     if "minimum" in given:
         given["minimum"] = tuple(minimum)
+    changed = given.get("changed", 0.0)
+    if isinstance(changed, bool) or not isinstance(changed, int | float) or not 0 <= changed < 1:
+        raise InputError(
+            f"[stopping] changed={changed!r} (--changed) must be a share in [0, 1), such as 0.01"
+        )
+    if changed and given.get("order", "optimal") != "optimal":
+        raise InputError(
+            f"[stopping] changed={changed!r} (--changed) needs the order optimal, not"
+            f" {given['order']!r}: other orders change no decision"
+        )
     return StoppingOptions(**given)
 
 

@@ -120,6 +120,11 @@ class RunPlan:
             for name in dict.fromkeys([*kept, *wanted])
             if _show(kept, name) != _show(wanted, name)
         ]
+        if self._has_another_table(asked):
+            differences[[d.startswith("stopping ") for d in differences].index(True)] = (
+                "stopping is as it was but for its table, which another population or pilot"
+                " brought: give stopping=RunStore.load(store).stopping"
+            )
         if differences or self.sha256 != asked.sha256:
             differences = differences or ["its entries are nested in another way"]
             more = len(differences) - _SHOWN
@@ -135,6 +140,15 @@ class RunPlan:
             del values["stopping"]
         return values
 
+    def _has_another_table(self, asked: RunPlan) -> bool:
+        """Whether the stopping plans differ in nothing that a person would have given."""
+        tables = ("table", "sha256")
+        mine, other = (
+            {n: v for n, v in (plan.stopping or {}).items() if n not in tables}
+            for plan in (self, asked)
+        )
+        return bool(mine) and mine == other and self.stopping != asked.stopping
+
     def _shown_values(self) -> dict[str, Any]:
         """The plan for a person: of the stopping plan one line, without its table."""
         values = self._values()
@@ -142,7 +156,8 @@ class RunPlan:
             get = self.stopping.get
             values["stopping"] = (
                 f"{get('rule')}, order {get('order')}, k {get('k_sham')} and {get('k_destroy')},"
-                f" minimum {get('minimum')}, sha256 {str(get('sha256'))[:12]}"
+                f" minimum {get('minimum')}, changed {get('changed', 0)}, sha256"
+                f" {str(get('sha256'))[:12]}"
             )
         return values
 

@@ -58,10 +58,11 @@ class Decider:
 
     Notes
     -----
-    The decision at the stop is that of the full budget, whatever replays are still to come, valid
-    or not: the score is largest, and smallest, where all of them are valid. A rule with ``=`` is
-    the exception, which `check_stopping` refuses. With a minimum of 0 a question may stop without
-    a valid replay in a condition; its decision then holds if there is a score at all.
+    The decision at the stop is that of the full budget, if the plan is exact, whatever replays are
+    still to come, valid or not: the score is largest, and smallest, where all of them are valid. A
+    rule with ``=`` is the exception, which `check_stopping` refuses. With a minimum of 0 a question
+    may stop without a valid replay in a condition; its decision then holds if there is a score at
+    all.
 
     Examples
     --------

@@ -38,7 +38,7 @@ from carve_stats.replay.trajectories import Trajectory
 if TYPE_CHECKING:
     from carve_stats.law.stopping import StoppingPlan
 
-__all__ = ["RunStatus", "RunStore"]
+__all__ = ["RunStatus", "RunStore", "read_plan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,8 @@ class RunStatus:
         ``done + spared == planned``. 0 for a run without a stopping plan.
     stopped : int
         Questions that some are spared of.
+    questions : int
+        All questions of the run.
 
     Examples
     --------
@@ -82,10 +84,16 @@ class RunStatus:
     torn_lines: int
     spared: int = 0
     stopped: int = 0
+    questions: int = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether no replay is still to come."""
+        return self.done + self.spared == self.planned
 
     def to_dict(self) -> dict[str, int]:
-        """The figures by name."""
-        return asdict(self)
+        """The figures by name, and whether the run is finished."""
+        return {**asdict(self), "finished": self.finished}
 
     def __str__(self) -> str:
         text = f"{self.done} of {self.planned} replays done"
@@ -355,6 +363,7 @@ class RunStore:
             torn_lines=self._torn,
             spared=sum(spared),
             stopped=sum(n > 0 for n in spared),
+            questions=len(self._extent.k),
         )
 
     def count_done(self, asked: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
@@ -433,6 +442,29 @@ class RunStore:
             if not segment.is_file():
                 raise StoreError(f"{segment}: not a regular file: restore it, or take it out")
             yield from read_segment(segment, decoder, run=self.run_id)
+
+
+def read_plan(path: str | os.PathLike[str]) -> RunPlan | None:
+    """What the replays of a run have in common, without reading them.
+
+    Parameters
+    ----------
+    path : path
+        The run's directory, which need not be there yet.
+
+    Returns
+    -------
+    RunPlan or None
+        None where there is no run.
+
+    Raises
+    ------
+    StoreError, PlanError
+        A damaged plan.
+    """
+    with _reachable(path):
+        path = Path(path).absolute()
+        return _read_plan(path)[0] if (path / "plan.json").exists() else None
 
 
 class _Head(msgspec.Struct):

@@ -6,6 +6,7 @@ As in every figure, what was observed is filled, what a model says is hollow.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,10 @@ _SIGNS = {
     "positive": ("score > 0", "--"),
 }
 _SHARES = ("tie rate", "wrong sign", "decided", "power")
+_OF_PILOT = "from the pilot's replays"
+_NARROWEST = 1e-9  # a band that can be seen is wider
+_SAME = 1e-3  # lines nearer than this hide each other
+_TITLE = 118  # characters in a line
 
 
 def plan_figure(plan: BudgetPlan) -> Figure:
@@ -75,8 +80,14 @@ def plan_figure(plan: BudgetPlan) -> Figure:
         for axes in (left, right):
             axes.set_xlabel("k, replays in each arm")
         figure.set_layout_engine("constrained", wspace=0.06)
-        pairs = zip(*left.get_legend_handles_labels(), strict=True)
-        titled_legend(figure, pairs, _title(plan), columns=3)
+        handles, names = left.get_legend_handles_labels()
+        # The dots of the signs are explained where the goal's own figure has none.
+        for handle, name in zip(*right.get_legend_handles_labels(), strict=True):
+            if name == _OF_PILOT and name not in names:
+                handles.append(handle)
+                names.append(name)
+        pairs = zip(handles, names, strict=True)
+        titled_legend(figure, pairs, textwrap.fill(_title(plan), _TITLE), columns=3)
         return figure
 
 
@@ -85,21 +96,25 @@ def _draw_goal(axes: Axes, plan: BudgetPlan) -> None:
     share = goal.name in _SHARES
     observed = [row for row in rows if row.value.observed and row.value.point is not None]
     modelled = [row for row in rows if not row.value.observed]
-    _draw_bands(axes, plan, [*observed[-1:], *modelled])
+    named = _draw_bands(axes, plan, [*observed[-1:], *modelled])
     for row in observed:
         low, high = row.value.interval
         if low is not None and high is not None:
-            axes.plot([row.k] * 2, [low, high], "-", color=_OBSERVED, lw=2)
-    _mark(axes, observed, "o", "from the pilot's replays", mfc=_OBSERVED, mec=_OBSERVED)
+            label = "_" if "interval" in named else f"{100 * plan.level:g} % interval"
+            axes.plot([row.k] * 2, [low, high], "-", color=_OBSERVED, lw=2, zorder=2.5, label=label)
+            named.add("interval")
+    _mark(axes, observed, "o", _OF_PILOT, mfc=_OBSERVED, mec=_OBSERVED)
     told = [row for row in modelled if row.value.point is not None]
     source = "predicted" if plan.made_k is not None else "expected, as given"
     _mark(axes, told, "D", source, mfc=_PAPER, mec=_LAW, mew=1.5)
     limit = plan.recommended.limit
-    if limit is not None:
-        label = f"as k grows without end: {_shown(limit, share)}"
-        axes.axhline(limit, color=_MUTED, lw=1.2, ls=(0, (2, 2)), label=label)
     side = "at most" if goal.comparison == "<=" else "at least"
     wanted = f"goal: {side} {_shown(goal.number, share)}"
+    if limit is not None and limit == goal.number:
+        wanted += ", as k grows without end"
+    elif limit is not None:
+        label = f"as k grows without end: {_shown(limit, share)}"
+        axes.axhline(limit, color=_MUTED, lw=1.2, ls=(0, (2, 2)), label=label)
     axes.axhline(goal.number, color=_INK, lw=1.4, label=wanted)
     axes.margins(y=0.08)
     bottom, top = axes.get_ylim()
@@ -109,34 +124,38 @@ def _draw_goal(axes: Axes, plan: BudgetPlan) -> None:
     axes.axhspan(*ends, color=_RULE, alpha=0.35, lw=0, zorder=0)
     recommended = plan.recommended.k
     if recommended is not None:
-        axes.axvline(recommended, color=_INK, lw=1, ls="--")
-        right = recommended > (rows[0].k + rows[-1].k) / 2
+        axes.axvline(recommended, color=_INK, lw=1, ls="--", zorder=1)
         axes.annotate(
             f"k = {recommended}",
-            (recommended, 0.985),
+            (recommended, 1.0),
             xycoords=("data", "axes fraction"),
-            xytext=(-6 if right else 6, 0),
+            xytext=(0, 3),
             textcoords="offset points",
-            ha="right" if right else "left",
-            va="top",
+            ha="left" if recommended == rows[0].k else "center",
+            va="bottom",
             color=_INK,
             fontweight="bold",
-            bbox={"facecolor": _PAPER, "edgecolor": "none", "pad": 1.5},
         )
     if share:
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     axes.set_ylabel(goal.name)
 
 
-def _draw_bands(axes: Axes, plan: BudgetPlan, rows: list[PlanRow]) -> None:
+def _draw_bands(axes: Axes, plan: BudgetPlan, rows: list[PlanRow]) -> set[str]:
+    """Draw the bands that can be seen; which."""
+    drawn = set()
     for which, opacity in _BANDS.items():
         bounded = [row for row in rows if None not in getattr(row.value, which)]
         if plan.made_k is None or len(bounded) < 2:
             continue
         label = f"{100 * plan.level:g} % interval" if which == "interval" else which
         low, high = zip(*(getattr(row.value, which) for row in bounded), strict=True)
+        if max(b - a for a, b in zip(low, high, strict=True)) < _NARROWEST:
+            continue
+        drawn.add(which)
         axes.fill_between([r.k for r in bounded], low, high, color=_LAW, alpha=opacity, lw=0,
                           label=label)  # fmt: skip
+    return drawn
 
 
 def _draw_questions(axes: Axes, plan: BudgetPlan) -> None:
@@ -144,12 +163,15 @@ def _draw_questions(axes: Axes, plan: BudgetPlan) -> None:
     needed = [row.questions_needed for row in rows if row.questions_needed is not None]
     axes.plot([row.k for row in rows], needed, "-", color=_LAW, lw=1.6)
     axes.plot([row.k for row in rows], needed, "D", ms=4, mfc=_PAPER, mec=_LAW, mew=1.3)
-    axes.set_title("questions that meet the goal", loc="left", fontsize=11.5, color=_INK)
-    axes.set_ylim(0, 1.12 * max(*needed, plan.questions or 0))
+    axes.set_title("questions needed at each k", loc="left", fontsize=11.5, color=_INK)
+    top = 1.12 * max(*needed, plan.questions or 0)
+    axes.set_ylim(0, top)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     if plan.questions is not None:
         axes.axhline(plan.questions, color=_INK, lw=1)
-        above = needed[-1] < plan.questions
+        # Not onto the labels below, nor onto the line of what is needed at the right.
+        room = needed[-1] - plan.questions
+        above = room < 0 or plan.questions < 0.1 * top or room > 0.12 * top
         axes.annotate(
             f"planned: {plan.questions:,}",
             (1.0, plan.questions),
@@ -159,6 +181,7 @@ def _draw_questions(axes: Axes, plan: BudgetPlan) -> None:
             ha="right",
             va="bottom" if above else "top",
             color=_INK,
+            bbox={"facecolor": _PAPER, "edgecolor": "none", "pad": 1.0},
         )
 
 
@@ -169,14 +192,30 @@ def _draw_signs(axes: Axes, plan: BudgetPlan) -> None:
     axes.set_title(title, loc="left", fontsize=11.5, color=_INK)
     axes.set_ylim(0, 1)
     axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+    observed = [row for row in told if row.signs.zero.observed]
+    lines: list[tuple[list[float], list[str], str]] = []  # shares, names and style
     for sign, (name, style) in _SIGNS.items():
-        shares = [getattr(row.signs, sign).point for row in told]
-        axes.plot([row.k for row in told], shares, style, color=_LAW, lw=1.6, label=name)
-        observed = [row for row in told if row.signs.zero.observed]
         points = [getattr(row.signs, sign).point for row in observed]
-        axes.plot([row.k for row in observed], points, "o", ms=5, color=_OBSERVED)
+        label = _OF_PILOT if observed else "_"
+        axes.plot([row.k for row in observed], points, "o", ms=5, color=_OBSERVED, label=label)
+        shares = [getattr(row.signs, sign).point for row in told]
+        alike = [one for one in lines if _coincide(one[0], shares)]
+        if alike:
+            alike[0][1].append(name)
+        else:
+            lines.append((shares, [name], style))
+    handles = [
+        axes.plot(
+            [row.k for row in told], shares, style, color=_LAW, lw=1.6, label=" and ".join(names)
+        )[0]
+        for shares, names, style in lines
+    ]
     _limits(axes, told)
-    axes.legend(loc="best", frameon=False)
+    axes.legend(handles=handles, loc="best", frameon=False)
+
+
+def _coincide(one: list[float], other: list[float]) -> bool:
+    return all(abs(a - b) < _SAME for a, b in zip(one, other, strict=True))
 
 
 def _mark(axes: Axes, rows: list[PlanRow], marker: str, label: str, **style: Any) -> None:
@@ -204,9 +243,16 @@ def _title(plan: BudgetPlan) -> str:
     pilot = "" if plan.made_k is None else f", from a pilot of k = {plan.made_k}"
     found = plan.recommended
     if found.k is None:
-        answer = "not known to be met"
-    elif found.stable_from_k not in (None, found.k):
-        answer = f"k = {found.k} meets it, and every k from {found.stable_from_k}"
+        is_open = any(row.met is None for row in plan.rows)
+        answer = "not known to be met" if is_open else "not met"
+        if found.best_k is None and plan.made_k is None:
+            answer = "undefined"
+    elif found.stable_from_k is None:
+        answer = f"k = {found.k} meets it, larger k may not"
+    elif found.stable_from_k != found.k:
+        answer = (
+            f"k = {found.k} meets it, and every k from {found.stable_from_k} to {plan.rows[-1].k}"
+        )
     else:
         answer = f"k = {found.k} meets it"
     if found.k_low is not None and found.k_low != found.k_high:

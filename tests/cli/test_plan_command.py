@@ -1,6 +1,7 @@
 """`carve-stats plan`: the library's plan, the promised keys, one line for bad input."""
 
 import csv
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -87,7 +88,9 @@ def test_net_repairs(logs, command_json, tmp_path):
     [
         (["paper"], "Missing option '--goal'"),
         (["paper", "--goal", "ties"], "goal 'ties' is none of the known ones"),
-        (["paper", "--goal", "power >= 0.8"], "needs questions="),
+        (["paper", "--goal", "power >= 0.8"], "needs --questions N"),
+        (["no.csv", "--goal", "tie rate <= 0.1", "--replay-cost", "9", "--budget", "5"], "no two"),
+        (["no.csv", "--goal", "tie rate <= 0.1", "--design-effect", "0"], "--design-effect"),
         (["paper", "--goal", "tie rate <= 0.1", "--p-sham", "0.3"], "go with 'rates'"),
         (["rates", "--goal", "tie rate <= 0.1", "--p-sham", "0.3"], "needs --p-sham and"),
         (["paper", "--goal", "tie rate <= 0.1", "--k", "5-1"], "runs backwards"),
@@ -98,3 +101,30 @@ def test_net_repairs(logs, command_json, tmp_path):
 )
 def test_bad_input_is_one_line(arguments, told, refused):
     assert told in refused("plan", *arguments)
+
+
+def test_a_pilots_plan_shows_its_progress_on_a_terminal_only(logs, command, monkeypatch):
+    arguments = ("plan", logs, "--goal", "tie rate <= 0.3", "--k", "1-3")
+    status, _, err = command(*arguments)
+    assert (status, err) == (0, "")
+    told = []
+
+    @contextmanager
+    def progress(what):
+        yield lambda done, total: told.append((what, done, total))
+
+    monkeypatch.setattr("carve_stats.cli.plan.progress_bar", progress)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    status, _, _ = command(*arguments)
+    assert status == 0
+    assert told == [("k looked at", k, 3) for k in range(4)]
+
+
+def test_a_design_effect_goes_with_a_pilot_too(logs, command_json):
+    result = command_json(
+        "plan", logs, "--goal", "mean score width <= 0.1", "--k", "1,2", "--design-effect", "3"
+    )
+    plan = cs.plan_budget(
+        cs.read_replays(logs), goal="mean score width <= 0.1", k=[1, 2], design_effect=3
+    ).to_dict()
+    assert result["k"] == plan["k"]

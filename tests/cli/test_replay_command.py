@@ -7,7 +7,7 @@ import pytest
 
 from carve_stats.population.mixing import Population
 from carve_stats.replay.agents.synthetic import synthetic_trajectories
-from carve_stats.replay.trajectories import write_trajectories
+from carve_stats.replay.trajectories import read_trajectories, write_trajectories
 
 CONFIG = """
 [run]
@@ -59,7 +59,7 @@ def test_status_limit_top_up_and_nothing_to_do(folder, command_json, command):
     assert command_json("replay", "audit.toml", "--k", 4)["done"] == 480
     status = command_json("status", "run")
     assert set(status) == {"planned", "done", "valid", "invalid", "attempts", "duplicates",
-                           "torn_lines", "spared", "stopped"}  # fmt: skip
+                           "torn_lines", "spared", "stopped", "questions", "finished"}  # fmt: skip
     assert status["planned"] == status["done"] == 480
     before = {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()}
     code, out, _ = command("replay", "audit.toml")
@@ -195,24 +195,36 @@ def test_stopping_when_decided_makes_fewer_replays_and_says_so(folder, command, 
     promised, expected = err.splitlines()[:2]
     assert "score <= 0 in order optimal" in promised
     assert "at least 1 of 3 SHAM and 1 of 3 DESTROY replays: figures for up to so many" in promised
-    assert "expected to save 25.0 % of these replays, if questions are as in the paper" in expected
+    assert (
+        "expected to save 25.0 % of the SHAM and DESTROY replays, if questions are as" in expected
+    )
+    assert "in the paper" in expected
     assert "never a decision" in expected
-    assert "replays: 360 of 360" in err
+    assert "replays made or spared: 360 of 360" in err
     status = command_json(*stopped())
     assert status["done"] + status["spared"] == status["planned"] == 360
     assert 0 < status["stopped"] <= status["spared"]
     assert out == (
         f"run: {status['done']} of 360 replays done ({status['done']} valid, 0 invalid);"
         f" {status['spared']} spared: {status['stopped']} questions stopped early\n"
+        f"stopping: finished: {240 - status['spared']} of 240 SHAM and DESTROY replays made,"
+        f" {status['spared'] / 2.4:.1f} % saved (expected 25.0 %); {status['stopped']} of 40"
+        " questions stopped early\n"
     )
     assert {**status["stopping"], "sha256": None} == {
         "rule": "score <= 0", "order": "optimal", "minimum": {"sham": 1, "destroy": 1},
-        "guaranteed": {"sham": 1, "destroy": 1}, "sha256": None,
+        "guaranteed": {"sham": 1, "destroy": 1}, "changed": 0.0, "sha256": None,
     }  # fmt: skip
     segment = next((folder / "run/segments").iterdir())
     record = json.loads(segment.read_bytes().splitlines()[0])
     assert record["stopping"] == status["stopping"]["sha256"]
     assert command_json("status", "run") == {n: v for n, v in status.items() if n != "store"}
+    _, told, _ = command("status", "run")
+    assert told.splitlines()[1] == (
+        "stopping: score <= 0 in order optimal; every question gets at least 1 of 3 SHAM and 1 of 3"
+        " DESTROY replays"
+    )
+    assert told.splitlines()[2] == out.splitlines()[1].replace(" (expected 25.0 %)", "")
 
 
 def test_stopping_in_the_file_and_options_that_win(folder, command, command_json):
@@ -224,7 +236,9 @@ def test_stopping_in_the_file_and_options_that_win(folder, command, command_json
     status, _, err = command("replay", "stopping.toml")
     assert status == 0
     assert "score <= 0 in order destroy-first; every question gets at least 0 of 3 SHAM" in err
-    assert "nothing about both can be estimated from the stopped replays: give a minimum" in err
+    assert (
+        "nothing about both can be estimated from the stopped replays: give a minimum (--m" in err
+    )
     assert "if questions are as those of the pilot" in err
     options = ("--stop-when-decided", "score < 1/3", "--order", "alternate", "--minimum", "2,3")
     status = command_json("replay", "stopping.toml", "--store", "other", *options)
@@ -240,9 +254,22 @@ def test_stopping_in_the_file_and_options_that_win(folder, command, command_json
         (("--stop-when-decided", "score = 0"), "'score = 0' cannot be decided early"),
         (("--stop-when-decided", "scores < 0"), "rule='scores < 0' must be"),
         (("--stop-when-decided", "sign", "--order", "optimum"), "did you mean 'optimal'"),
-        (("--stop-when-decided", "sign", "--minimum", "3"), "two whole numbers"),
+        (("--stop-when-decided", "lowest"), "or 'sign', for the three signs"),
+        (
+            ("--stop-when-decided", "sign", "--minimum", "3"),
+            "--minimum 3 must be two whole numbers",
+        ),
+        (("--stop-when-decided", "sign", "--minimum", "3,-1"), "--minimum 3,-1 must be two whole"),
+        (("--stop-when-decided", "sign", "--changed", "1"), "--changed"),
+        (
+            ("--stop-when-decided", "sign", "--changed", "0.1", "--order", "alternate"),
+            "(--changed) needs the order optimal, not 'alternate'",
+        ),
         (("--stop-when-decided", "sign", "--minimum", "a,b"), "--minimum a,b must be two whole"),
-        (("--stop-when-decided", "sign", "--minimum", "4,1"), "must not exceed the budget"),
+        (
+            ("--stop-when-decided", "sign", "--minimum", "4,1"),
+            "(--minimum, or [stopping]) must not exceed",
+        ),
         (("--stop-when-decided", "sign", "--pilot", "absent.csv"), "absent.csv"),
         (("--stop-when-decided", "sign", "--k", 65), "k_sham=65 must be at most 64"),
     ],
@@ -260,7 +287,97 @@ def test_stopping_needs_both_conditions(folder, refused):
 
 def test_a_stopped_run_goes_on_only_as_it_began(folder, command, command_json):
     command_json(*stopped("--limit", 5))
-    code, out, err = command(*stopped("--order", "alternate"))
-    assert (code, out) == (2, "")
-    assert 'stopping was "score <= 0, order optimal' in err.splitlines()[-1]
+    before = {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()}
+    for options, words in [
+        (stopped("--order", "alternate"), "order was 'optimal' and is 'alternate' (--order); give"),
+        (stopped("--minimum", "2,2"), "minimum was (1, 1) and is (2, 2) (--minimum)"),
+        (stopped("--k", 4), "k was (3, 3) and is (4, 4) (--k)"),
+        (stopped("--changed", 0.01), "changed was 0.0 and is 0.01 (--changed)"),
+        (("replay", "audit.toml", "--stop-when-decided", "sign"),
+         "rule was 'score <= 0' and is 'sign' (--stop-when-decided)"),
+        (("replay", "audit.toml"), "give --stop-when-decided 'score <= 0' as when it began"),
+    ]:  # fmt: skip
+        code, out, err = command(*options)
+        assert (code, out) == (2, "")
+        assert words in err.splitlines()[-1]
+        assert "sha256" not in err
+    assert {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()} == before
     assert command_json(*stopped())["planned"] == 360
+    command_json("replay", "audit.toml", "--store", "full", "--limit", 1)
+    code, _, err = command(*stopped("--store", "full"))
+    assert code == 2
+    assert "every replay is made: leave out --stop-when-decided" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("change", ["absent", "changed", "not given", "renamed"])
+def test_a_resumption_does_not_look_at_the_pilot(folder, command, command_json, change):
+    command_json("simulate", "homogeneous", "--p-sham", 0.6, "--p-destroy", 0.1, "--seed", 1,
+                 "--questions", 50, "--clusters", 5, "--store", "pilot")  # fmt: skip
+    first = command_json(*stopped("--k", 10, "--pilot", "pilot", "--limit", 5))
+    options = ("--k", 10, "--pilot", "pilot")
+    if change == "absent":
+        (folder / "pilot/plan.json").unlink()
+    elif change == "changed":
+        command_json("simulate", "paper", "--seed", 2, "--questions", 50, "--clusters", 5,
+                     "--store", "other")  # fmt: skip
+        (folder / "pilot").rename(folder / "old")
+        (folder / "other").rename(folder / "pilot")
+    elif change == "not given":
+        options = ("--k", 10)
+    else:
+        options = ("--k", 10, "--pilot", "nowhere.jsonl")
+    code, out, err = command(*stopped(*options, "--minimum", "3,3", "--json"))
+    assert code == 0
+    status = json.loads(out)
+    assert status["stopping"] == first["stopping"]
+    assert (status["questions"], status["finished"]) == (40, True)
+    assert err.startswith("stopping: as the run began: score <= 0 in order optimal; every question")
+    assert "expected" not in err
+
+
+def test_a_share_of_changed_decisions_is_announced(folder, command, command_json):
+    exact = command_json(*stopped("--k", 10, "--store", "exact"))
+    code, _, err = command(*stopped("--k", 10, "--changed", "0.01"))
+    assert code == 0
+    expected, share = err.splitlines()[1:3]
+    assert "which decisions change depends on that, too" in expected
+    assert "never a decision" not in err
+    assert share == (
+        "stopping: up to 1 % of the decisions on such questions differ from those of all replays on"
+        " average (0.97 % expected, more or fewer in one run); for other questions that is no bound"
+    )
+    status = command_json("status", "run")
+    assert status["stopping"]["changed"] == 0.01
+    assert status["spared"] > exact["spared"]
+    code, _, err = command("replay", "audit.toml", "--k", 10)
+    assert "--stop-when-decided 'score <= 0' --changed 0.01" in err
+    code, _, err = command(*stopped("--k", 10, "--changed", "0.01"))
+    assert code == 0
+    assert "up to 1 % of the decisions on questions as it was planned for differ" in err
+
+
+def test_an_unfinished_run_that_stops_early_says_so_everywhere(folder, command, command_json):
+    command_json(*stopped())
+    segment = next((folder / "run/segments").iterdir())
+    lines = segment.read_bytes().splitlines(keepends=True)
+    segment.write_bytes(b"".join(lines[:150]))
+    status = command_json("status", "run")
+    assert (status["done"], status["finished"]) == (150, False)
+    told = command("status", "run")[1].splitlines()[2]
+    assert told.startswith(
+        f"stopping: unfinished: {status['spared']} of 240 SHAM and DESTROY replays spared so far; "
+    )
+    notes = command_json("excess", "run")["notes"]
+    spared = f"unfinished, 150 of 360 replays are done and {status['spared']} spared; questions"
+    assert any(spared in note for note in notes)
+    (folder / "outcomes.csv").write_text(
+        "question_id,original_correct,strong_correct\n"
+        + "".join(f"{t.question_id},1,0\n" for t in read_trajectories("trajectories.jsonl"))
+    )
+    err = command("route", "run", "outcomes.csv")[2]
+    assert spared in err
+    assert "finish the run (the same command goes on with it), or give" in err
+    assert "--allow-mismatch" in err
+    _, _, err = command(*stopped())
+    there = 150 + status["spared"]
+    assert f"replays made or spared: going on, {there} of 360 are there already" in err

@@ -84,3 +84,30 @@ def test_atoms_from_a_file(tmp_path, command_json, refused):
 def test_bad_input_is_one_line_and_writes_nothing(arguments, word, tmp_path, refused):
     assert word in refused("simulate", *arguments, "--seed", 1, "--store", tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_questions_that_stop_when_decided(tmp_path, command, command_json, refused):
+    n, store = 1500, tmp_path / "run"
+    arguments = ("simulate", "homogeneous", "--p-sham", 0.3, "--p-destroy", 0.6, "--seed", 1,
+                 "--questions", n, "--clusters", 150, "--k", 5, "--store", store,
+                 "--stop-when-decided", "score <= 0")  # fmt: skip
+    code, out, err = command(*arguments, "--minimum", "2,2")
+    assert code == 0
+    population = cs.Population.homogeneous(0.3, 0.6)
+    found = cs.curtailment(population, k=5, minimum=(2, 2))
+    assert f"expected to save {100 * found.saving:.1f} %" in err
+    assert "if questions are as in this population" in err
+    assert f"(expected {100 * found.saving:.1f} %); " in out
+    result = command_json(*arguments)
+    assert result["stopping"]["guaranteed"] == {"sham": 2, "destroy": 2}
+    assert result["stopping"]["sha256"] == found.plan.sha256
+    assert result["status"]["spared"] / (10 * n) == pytest.approx(found.saving, abs=0.02)
+    assert result["excess"]["k"] == {"sham": 2, "destroy": 2}
+    for sign, share in population.signs(2)._asdict().items():
+        assert result["population"][sign] == pytest.approx(share, rel=1e-13)
+        assert result["excess"]["observed"][sign] == pytest.approx(share, abs=0.06)
+    assert "--order" in refused(*arguments, "--order", "alternate")
+    other = (*arguments[:-2], "--store", tmp_path / "other")
+    assert "--stop-when-decided" in refused(*other, "--changed", 0.01)
+    assert "--minimum 1,1" in refused(*other, *arguments[-2:], "--minimum", "0,1")
+    assert not (tmp_path / "other").exists()

@@ -213,7 +213,13 @@ def test_ragged_logs_come_at_equal_k_as_well():
     assert equal.equal_k is None
     (note,) = (n for n in result.notes if n.startswith("k differs"))
     assert "2 questions with more were subsampled" in note
-    assert "2 with fewer left out" in note
+    assert "2 questions with fewer were left out" in note
+    assert "2 of the questions subsampled" in str(result)
+    fewer = tie_excess(counts_of([*rows[:3], *rows[5:]], list("abcabc")))
+    assert "subsampled" not in str(fewer)
+    one = tie_excess(counts_of([*rows[:4]], list("abca")))
+    assert any("in each arm 1 question with more was subsampled (exactly)" in n for n in one.notes)
+    assert not any("fewer" in n for n in one.notes if n.startswith("k differs"))
 
 
 def test_one_ragged_arm_names_the_k_of_the_other():

@@ -1,5 +1,6 @@
 """Curtailment: the published table, brute force over all policies, and simulation."""
 
+import json
 from itertools import product
 
 import numpy as np
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 
 from carve_stats.errors import InputError
 from carve_stats.law.score_rule import ScoreRule
-from carve_stats.law.stopping import FIXED_ORDERS
+from carve_stats.law.stopping import FIXED_ORDERS, StoppingPlan
 from carve_stats.planning.curtailment import curtailment, stopping_plan
+from carve_stats.population.fit import fit_population
 from carve_stats.population.mixing import Population
 
 PAPER = Population.paper()
@@ -231,3 +233,44 @@ def test_arguments_are_checked(change, message):
 def test_another_source_is_refused():
     with pytest.raises(InputError, match="counts is a str"):
         curtailment("runs/pilot", k=3)
+
+
+def test_the_caption_names_the_population_and_no_saving_is_minus_zero():
+    found = curtailment(PAPER, k=3, minimum=(3, 3))
+    assert found.saving == pytest.approx(0.0, abs=1e-12)
+    assert "-0.0 %" not in str(found)
+    assert str(found).count(" 0.0 %") == 4
+    assert "in a population as given" in str(found)
+    counts = PAPER.sample(n=200, k=3, rng=np.random.default_rng(1))
+    fitted = curtailment(counts, k=3)
+    assert "in a population fitted to 200 questions" in str(fitted)
+    assert fitted.to_dict()["population"] == "fitted to 200 questions"
+    again = curtailment(fit_population(counts), k=3)
+    assert again.population == fitted.population
+
+
+def test_a_plan_keeps_the_share_that_it_may_change():
+    plan = stopping_plan(5, population=PAPER, changed=0.02)
+    assert plan.changed == 0.02
+    again = StoppingPlan.from_dict(json.loads(json.dumps(plan.to_dict())))
+    assert (again.changed, again.sha256) == (0.02, plan.sha256)
+    assert plan.reduced(1, 0).changed == 0.02
+    other = StoppingPlan.from_dict(stopping_plan(5, population=PAPER).to_dict())
+    assert other.changed == 0.0
+    assert "changed" not in other.to_dict()
+    with pytest.raises(InputError, match="does not fit its sha256"):
+        StoppingPlan.from_dict({**plan.to_dict(), "changed": 0.03})
+    with pytest.raises(InputError, match=r"changed=1\.0 must be a share"):
+        StoppingPlan.from_dict({**plan.to_dict(), "changed": 1})
+    with pytest.raises(InputError, match=r"rule='lowest' must be.*; or 'sign', for the three"):
+        stopping_plan(3, rule="lowest", order="alternate")
+
+
+def test_only_the_ratio_of_costs_matters():
+    plans = {
+        stopping_plan(
+            4, population=Population.paper(), cost_sham=1.0 * unit, cost_destroy=3.0 * unit
+        ).sha256
+        for unit in (1e-250, 1.0, 5e307)
+    }
+    assert len(plans) == 1

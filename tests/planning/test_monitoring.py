@@ -8,13 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.stats import skew
 
 from carve_stats.clusters import NO_SPREAD
-from carve_stats.counts import ReplayCounts
+from carve_stats.counts import UNFINISHED, Ledger, ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.inference.rates import mean_score
-from carve_stats.planning.confidence_sequence import LEAST, confidence_sequence
-from carve_stats.planning.monitoring import REVISED, monitor_mean_score
+from carve_stats.planning.confidence_sequence import BALANCED, EARLIEST, confidence_sequence
+from carve_stats.planning.monitoring import (
+    BY_NAME,
+    FEWER,
+    REVISED,
+    UNDER_WAY,
+    monitor_mean_score,
+)
 from carve_stats.population.mixing import Population
 
 PAPER = Population.paper()
@@ -29,6 +36,12 @@ def evidence(z, c2):
     """e_t of values z by its closed form."""
     t, s, q = len(z), sum(z), sum(v * v for v in z)
     return (1 + t * c2) ** -0.5 * (1 - c2 / (1 + t * c2) * s * s / q) ** (-t / 2)
+
+
+def balanced(sums, sizes):
+    """Whether clusters are enough for an interval."""
+    skewness = skew(sums - sums.sum() / sizes.sum() * sizes)
+    return len(sums) >= EARLIEST and len(sums) >= BALANCED * skewness**2
 
 
 def runs(seed=3, videos=30):
@@ -54,7 +67,7 @@ def test_the_evidence_is_the_likelihood_ratio_of_its_two_mixtures():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32), st.integers(12, 60), st.sampled_from([0.8, 0.95, 0.99]))
+@given(st.integers(0, 2**32), st.integers(27, 60), st.sampled_from([0.8, 0.95, 0.99]))
 def test_the_interval_is_where_the_evidence_is_below_its_bound(seed, videos, level):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 30, videos)
@@ -67,8 +80,8 @@ def test_the_interval_is_where_the_evidence_is_below_its_bound(seed, videos, lev
             if abs(end) < 1:
                 assert evidence(s - end * n, c2) == pytest.approx(1 / (1 - level), rel=1e-6)
                 assert evidence(s - (end + inwards) * n, c2) < 1 / (1 - level)
-    shown = [evidence(sums[:t], c2) for t in range(LEAST, videos + 1)]
-    assert path.p_value[-1] >= (1 - 1e-9) / max(1.0, *shown)
+    shown = [evidence(sums[:t], c2) for t in range(1, videos + 1) if balanced(sums[:t], sizes[:t])]
+    assert path.p_value[-1] >= (1 - 1e-9) / max([1.0, *shown])
     if (path.low > -1).any() and path.p_value[-1] < 1:
         least = min(abs(path.p_value[-1] * e - 1) for e in shown)
         assert least < 1e-9  # the evidence of one of the times, and of none that is larger
@@ -126,6 +139,58 @@ def test_a_run_that_grows_keeps_its_path():
     assert watch.excluded_after == whole.excluded_after
 
 
+def test_an_order_by_name_is_not_called_arrival():
+    counts = runs()
+    names = np.unique(counts.cluster).tolist()
+    named, arrived = monitor_mean_score(counts), monitor_mean_score(counts, order=names)
+    assert np.array_equal(np.array(named.path), np.array(arrived.path))
+    assert (named.by_name, arrived.by_name) == (True, False)
+    assert "in order of name" in str(named)
+    assert "arrive" not in str(named).splitlines()[0]
+    assert "as videos arrive" in str(arrived)
+    assert (BY_NAME in named.notes, BY_NAME in arrived.notes) == (True, False)
+    part = counts.select(np.isin(counts.cluster, names[:9]))
+    watch = monitor_mean_score(part, order=names[:9])
+    assert not watch.update(part).by_name  # nothing new had to be put anywhere
+    assert watch.update(counts).by_name
+    assert not watch.update(counts, order=names[9:]).by_name
+    assert named.update(counts, order=names).by_name
+
+
+def unfinished(note):
+    counts = runs()
+    columns = counts.to_dict()
+    ids, cluster = columns.pop("question"), columns.pop("cluster")
+    ledger = Ledger(read=1, used=1, notes=(note, "another"))
+    return ReplayCounts(ids, **columns, cluster=cluster, ledger=ledger)
+
+
+def test_a_run_that_is_not_finished_is_told():
+    note = f"runs/audit{UNFINISHED}3 of 9 replays are done"
+    watch = monitor_mean_score(unfinished(note))
+    assert watch.notes[2:4] == (note, UNDER_WAY)
+    assert UNDER_WAY not in monitor_mean_score(unfinished("read run 'a'")).notes
+
+
+@pytest.mark.parametrize("arm", ["sham", "destroy"])
+def test_questions_with_fewer_replays_than_others_are_told(arm):
+    n = 30
+    replays = {"sham": [3] * n, "destroy": [3] * n}
+    replays[arm][:2] = [0, 2]
+    videos = [f"v{i:02d}" for i in range(n)]
+
+    def watch(invalid):
+        counts = ReplayCounts(
+            videos, [0] * n, replays["sham"], [0] * n, replays["destroy"], cluster=videos,
+            **{f"{arm}_invalid": invalid + [0] * (n - 2)},
+        )  # fmt: skip
+        return monitor_mean_score(counts)
+
+    assert FEWER.format(n=2) in watch([0, 0]).notes
+    assert FEWER.format(n=1) in watch([1, 1]).notes
+    assert not any("fewer replays" in note for note in watch([3, 1]).notes)
+
+
 def test_new_videos_follow_by_name_where_no_order_is_given():
     counts = runs()
     names = np.unique(counts.cluster).tolist()
@@ -172,12 +237,58 @@ def test_videos_that_do_not_differ_allow_no_interval(flips):
     assert NO_SPREAD in watch.notes
 
 
-def test_a_few_rare_flips_allow_no_interval():
-    watch = monitor_mean_score(scores([0] * 100, [1] * (LEAST - 1) + [0] * (101 - LEAST)))
-    assert (watch.low, watch.high) == (-1, 1)
-    assert str(LEAST) in watch.notes[-1]
-    more = monitor_mean_score(scores([0] * 100, [1, 2] * (LEAST // 2) + [0] * (100 - LEAST)))
-    assert -1 < more.low < more.high < 1
+@pytest.mark.parametrize("common", [0, 1, -1, 1 / 3])
+@pytest.mark.parametrize("change", [-0.25, 0.6])
+@pytest.mark.parametrize("every", [4, 7, 19])
+def test_few_videos_unlike_the_rest_allow_no_interval(common, change, every):
+    # The rest need not have the score 0. Of t videos k unlike the rest have t over their squared
+    # skewness k(t − k)t/(t − 2k)².
+    unlike = np.arange(400) % every == every - 1
+    path = confidence_sequence(np.where(unlike, common + change, common), np.ones(400))
+    for t in range(1, 401):
+        k = int(unlike[:t].sum())
+        enough, needed = k * (t - k) * t, BALANCED * (t - 2 * k) ** 2
+        assert enough != needed or t < EARLIEST
+        if t >= EARLIEST and k and enough > needed:
+            assert (path.low[t - 1] > -1) or (path.high[t - 1] < 1)
+        else:
+            assert (path.low[t - 1], path.high[t - 1]) == (-1, 1)
+    excluded = (path.low > 0) | (path.high < 0)
+    assert excluded.any() == (path.p_value[-1] < 0.05)
+
+
+def test_few_rare_flips_say_how_many_are_needed():
+    watch = monitor_mean_score(scores([0] * 100, [0] * 92 + [1] * 8))
+    assert (watch.low, watch.high, watch.p_value) == (-1, 1, 1)
+    assert f"about {BALANCED}" in watch.notes[-1]
+
+
+# What the scores of an independent tester were: the common value, its share, the other value.
+NEARLY_CONSTANT = [
+    (1, 0.8, 0), (1, 0.9, 0), (1, 0.93, 0), (1, 0.95, 0), (1, 0.97, 0), (1 / 3, 0.95, -1),
+    (0.1, 0.9, -0.9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "share", "other"), NEARLY_CONSTANT)
+def test_nearly_constant_scores_are_covered_throughout(value, share, other):
+    rng, repetitions, missed = np.random.default_rng(4), 600, 0
+    truth = share * value + (1 - share) * other
+    for _ in range(repetitions):
+        path = confidence_sequence(np.where(rng.random(200) < share, value, other), np.ones(200))
+        missed += bool(((path.low > truth) | (path.high < truth)).any())
+    assert missed / repetitions <= 0.05
+
+
+@pytest.mark.parametrize("large", [8, 20, 60])
+def test_sizes_that_go_with_the_score_are_covered_throughout(large):
+    rng, repetitions, missed = np.random.default_rng(5), 600, 0
+    truth = (0.15 * large * 0.2 + 0.85 * 2 * 0.7) / (0.15 * large + 0.85 * 2)
+    for _ in range(repetitions):
+        sizes = np.where(rng.random(103) < 0.15, large, 2)
+        path = confidence_sequence(rng.binomial(sizes, np.where(sizes == large, 0.2, 0.7)), sizes)
+        missed += bool(((path.low > truth) | (path.high < truth)).any())
+    assert missed / repetitions <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / repetitions)
 
 
 def test_lopsided_sizes_allow_no_interval_while_one_video_is_most_of_all_questions():
@@ -192,7 +303,7 @@ def test_lopsided_sizes_allow_no_interval_while_one_video_is_most_of_all_questio
 def test_one_video_is_too_few():
     watch = monitor_mean_score(scores([0], [2]))
     assert (watch.low, watch.high, watch.p_value) == (-1, 1, 1)
-    assert "too few videos" in watch.notes[-1]
+    assert f"fewer than {EARLIEST} videos" in watch.notes[-1]
 
 
 def test_what_it_shows_and_stores():

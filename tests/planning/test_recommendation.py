@@ -13,21 +13,23 @@ from carve_stats.planning.sources import GivenPopulation
 from carve_stats.population.mixing import Population
 
 GOAL = as_goal("tie rate <= 0.1")
+WRONG = as_goal("wrong sign <= 0.1")
 STUDY = Study(GivenPopulation(Population.homogeneous(0.3, 0.6), 1.0), 50, 1.0, 0.95, None)
 
 
-def found(*values, budget=None):
+def found(*values, budget=None, goal=GOAL, ks=None):
     """Of rows with these values at k = 1, 2, …; a pair is an interval without a point."""
     rows = []
-    for k, value in enumerate(values, 1):
+    for k, value in zip(ks or range(1, len(values) + 1), values, strict=True):
         known = Known(None, Range(*value), Range(*value)) if type(value) is tuple else Known(value)
         rows.append(
             PlanRow(
                 k=k, signs=SignShares(known, known, known), reliability=known, value=known,
-                met=GOAL.verdict(known), calls=100 * k, cost=10.0 * k, questions_needed=None,
+                met=goal.verdict(known), calls=100 * k, cost=10.0 * k, questions_needed=None,
+                cost_needed=None,
             )
         )  # fmt: skip
-    return recommend(GOAL, rows, STUDY, budget)
+    return recommend(goal, rows, STUDY, budget)
 
 
 @pytest.mark.parametrize(
@@ -59,3 +61,26 @@ def test_the_range_is_that_of_the_intervals_ends():
 def test_the_budget_pays_for_some_of_the_questions():
     assert "pays for 37 of the questions" in found(0.3, 0.1, budget=15.0).reason
     assert "pays for" not in found(0.3, 0.1, budget=20.0).reason
+
+
+def test_for_good_is_not_said_of_a_cut_off_list():
+    """Of a figure that can rise and fall, where k beyond or between were not looked at."""
+    values = [0.3] * 21 + [0.05] * 11
+    whole = found(*values, goal=WRONG)
+    assert (whole.k, whole.stable_from_k) == (22, 22)
+    assert "does not fail up to k = 32, the last one looked at" in whole.reason
+    for ks in ([22, 23], [22], [22, 24, 32], list(range(20, 31))):
+        cut = found(*(values[k - 1] for k in ks), goal=WRONG, ks=ks)
+        assert (cut.k, cut.stable_from_k) == (22, None)
+        assert "none is said to hold for good" in cut.reason
+        assert "not looked at" in cut.reason
+        falls = found(*(values[k - 1] for k in ks), ks=ks)  # ties never rise
+        assert falls.stable_from_k == 22
+    again = found(0.05, 0.3, 0.05, goal=WRONG)
+    assert "it fails again at some larger ones" in again.reason
+    gap_before = found(0.3, *[0.05] * 11, goal=WRONG, ks=[3, *range(22, 33)])
+    assert gap_before.stable_from_k == 22
+
+
+def test_a_budget_that_is_enough_is_said():
+    assert "The budget of 20.00 is enough" in found(0.3, 0.1, budget=20.0).reason

@@ -44,6 +44,7 @@ rule = "score < 1/3"
 order = "alternate"
 minimum = [0, 2]
 pilot = "pilot.jsonl"
+changed = 0
 """
 
 
@@ -99,6 +100,13 @@ def test_stopping_is_asked_for_by_the_file_or_by_overrides(tmp_path):
     )
 
 
+def test_a_share_of_changed_decisions(tmp_path):
+    stopping = '[stopping]\nrule = "sign"\nchanged = 0.01\n'
+    config = read_config(write(tmp_path, LEAST + stopping))
+    assert config.stopping == StoppingOptions(rule="sign", changed=0.01)
+    assert read_config(write(tmp_path, LEAST + stopping), changed=0.0).stopping.changed == 0.0
+
+
 def test_an_override_fills_in_what_is_missing(tmp_path):
     path = write(tmp_path, LEAST.replace('store = "runs/demo"', ""))
     assert read_config(path, store="here").store == Path("here")
@@ -144,6 +152,11 @@ BAD = [
     ("[agent]", '[stopping]\nrule = "sign"\nminimum = [1, -1]\n[agent]', r"minimum=\[1, -1\] must"),
     ("[agent]", '[stopping]\nrule = "sign"\nminimum = [1, true]\n[agent]', r"minimum=\[1, True\]"),
     ("[agent]", '[stopping]\nrule = "sign"\npilot = ""\n[agent]', r"\[stopping\] pilot='' must be"),
+    ("[agent]", '[stopping]\nrule = "sign"\nchanged = 1\n[agent]', r"changed=1 \(--changed\) must"),
+    ("[agent]", '[stopping]\nrule = "sign"\nchanged = nan\n[agent]', r"changed=nan .* must be a"),
+    ("[agent]", '[stopping]\nrule = "sign"\nchanged = true\n[agent]', r"changed=True .* must be"),
+    ("[agent]", '[stopping]\nrule = "sign"\nchanged = 0.1\norder = "alternate"\n[agent]',
+     r"changed=0.1 \(--changed\) needs the order optimal, not 'alternate'"),
     ("[agent]", "[cost]\nper_call = 3\n[agent]", r"unknown table 'cost'"),
     ("[input]", "[[input]]", r"must be a table"),
     ("seed = 1", "seed = ", r"not a TOML file: .*line 4"),

@@ -16,7 +16,7 @@ from carve_stats.planning.curtailment import stopping_plan
 from carve_stats.population.mixing import Population
 from carve_stats.replay.agents.scripted import ScriptedAgent
 from carve_stats.replay.loop import run_replays
-from carve_stats.replay.store import RunStore
+from carve_stats.replay.store import RunStore, read_plan
 from carve_stats.replay.trajectories import Trajectory
 
 # All 432 replays of the demo (`make demo`: the built-in agent on its 48 questions, k = 3, seed 1).
@@ -133,7 +133,7 @@ def test_what_is_asked_follows_the_plan(tmp_path):
                                                     ("destroy", 0), ("sham", 1))]  # fmt: skip
     assert status.to_dict() == {
         "planned": 8, "done": 5, "valid": 5, "invalid": 0, "attempts": 5, "duplicates": 0,
-        "torn_lines": 0, "spared": 3, "stopped": 1,
+        "torn_lines": 0, "spared": 3, "stopped": 1, "questions": 1, "finished": True,
     }  # fmt: skip
     assert str(status) == (
         "5 of 8 replays done (5 valid, 0 invalid); 3 spared: 1 question stopped early"
@@ -226,6 +226,47 @@ def test_progress_counts_what_is_spared_as_done(tmp_path):
     assert (seen[0], seen[-1]) == ((60, 96), (96, 96))
     run(8)
     assert seen == [(96, 96)]
+
+
+def test_the_same_settings_from_another_population_say_what_to_give(tmp_path):
+    def run(population):
+        plan = stopping_plan(10, population=population)
+        run_replays(noisy, questions(1), k=10, store=tmp_path, seed=5, stopping=plan)
+
+    run(Population.paper())
+    with pytest.raises(PlanError) as caught:
+        run(Population.homogeneous(0.9, 0.2))
+    assert "give stopping=RunStore.load(store).stopping" in str(caught.value)
+    assert "sha256" not in str(caught.value)
+    run_replays(noisy, questions(2), k=10, store=tmp_path, seed=5,
+                stopping=RunStore.load(tmp_path).stopping)  # fmt: skip
+
+
+def test_a_share_of_the_decisions_may_change(tmp_path):
+    asked = questions(60)
+    plan = plan_of(10, changed=0.05)
+    assert not plan.exact
+    run_replays(noisy, asked, k=10, store=tmp_path / "full", seed=5)
+    exact = run_replays(noisy, asked, k=10, store=tmp_path / "exact", seed=5, stopping=plan_of(10))
+    status = run_replays(noisy, asked, k=10, store=tmp_path / "few", seed=5, stopping=plan)
+    assert status.spared > exact.spared
+    assert status.finished
+    assert RunStore.load(tmp_path / "few").stopping.changed == 0.05
+    full, few = selections(tmp_path / "full"), decisions(tmp_path / "few")
+    assert sum(few[name] == full[name] for name in full) >= 50
+    with pytest.raises(PlanError, match=r"changed 0.05.* and is .*changed 0.01"):
+        run_replays(noisy, asked, k=10, store=tmp_path / "few", seed=5,
+                    stopping=plan_of(10, changed=0.01))  # fmt: skip
+
+
+def test_a_plan_is_read_without_the_run(tmp_path):
+    assert read_plan(tmp_path / "none") is None
+    run_replays(noisy, questions(1), k=3, store=tmp_path / "run", seed=5, stopping=plan_of())
+    plan = read_plan(tmp_path / "run")
+    assert plan == RunStore.load(tmp_path / "run").plan
+    (tmp_path / "run/plan.json").write_text("{")
+    with pytest.raises(StoreError, match=r"plan.json: damaged"):
+        read_plan(tmp_path / "run")
 
 
 def test_a_run_keeps_its_stopping_plan(tmp_path):

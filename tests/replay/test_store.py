@@ -100,7 +100,7 @@ def test_status_counts_replays_and_attempts(tmp_path):
         store.append(replay("q2", repetition=0, attempt=1))
         expected = dict(
             planned=12, done=3, valid=2, invalid=1, attempts=6, duplicates=0, torn_lines=0,
-            spared=0, stopped=0,
+            spared=0, stopped=0, questions=3, finished=False,
         )  # fmt: skip
         assert store.status().to_dict() == expected
     assert RunStore.load(tmp_path).status().to_dict() == expected

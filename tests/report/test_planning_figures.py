@@ -101,12 +101,69 @@ def test_goals_about_the_mean_show_the_questions_needed(number):
 
 
 def test_a_goal_out_of_reach_has_no_k():
-    plan = cs.plan_budget((0.3, 0.5), goal="decided >= 0.9", k=[1])
+    plan = cs.plan_budget((0.3, 0.5), goal="reliability >= 0.9", k=[1])
     told = texts(plan_figure(plan))
-    assert any("not known to be met" in one for one in told)
+    assert any("reliability ≥ 0.9: not met" in one for one in told)
     assert not any(one.startswith("k = ") for one in told)
 
 
 def test_only_plans_are_drawn():
     with pytest.raises(InputError, match="plan is a str"):
         plan_figure("plan")
+
+
+def test_title_and_text_agree_on_what_is_open():
+    counts = cs.Population.paper().sample(300, 2, clusters=30, rng=4)
+    plan = cs.plan_budget(counts, goal="tie rate <= 0.2", k=[1, 2, 5])
+    assert plan.rows[-1].met is None
+    assert "not known to be met" in plan.recommended.reason
+    assert any("not known to be met" in one for one in texts(plan_figure(plan)))
+    undefined = cs.plan_budget((0.3, 0.3), goal="wrong sign <= 0.1", k=[1])
+    assert any(": undefined" in one for one in texts(plan_figure(undefined)))
+    cut = cs.plan_budget((0.34, 0.64), goal="decided >= 0.5", k=[22, 23])
+    assert any("k = 22 meets it, larger k may not" in one for one in texts(plan_figure(cut)))
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_the_legend_lists_what_is_drawn():
+    counts = cs.Population.paper().sample(300, 3, clusters=30, rng=4)
+    width = plan_figure(cs.plan_budget(counts, goal="mean score width <= 0.1", k=[1, 2, 3, 4, 5]))
+    assert "95 % interval" in legend(width)
+    assert "identified" not in legend(width)  # no wider than the points
+    made = plan_figure(cs.plan_budget(counts, goal="tie rate <= 0.1", k=[1, 2, 3]))
+    assert legend(made).count("95 % interval") == 1  # the bars, without a band
+    wrong = plan_figure(cs.plan_budget(counts, goal="wrong sign <= 0.1", k=[1, 2, 3]))
+    assert legend(wrong).count("from the pilot's replays") == 1  # the dots on the right
+
+
+def test_lines_that_coincide_are_one():
+    equal = plan_figure(cs.plan_budget((0.3, 0.3), goal="decided >= 0.5", k=[1, 2, 3]))
+    assert "score < 0 and score > 0" in texts(equal)
+    assert len([line for line in equal.axes[1].lines if line.get_linestyle() != "None"]) == 2
+    sure = plan_figure(cs.plan_budget((0.3, 0.5), goal="power >= 1", questions=9, k=[1, 2]))
+    assert "goal: at least 100 %, as k grows without end" in texts(sure)
+    assert horizontals(sure.axes[0]) == [1.0]
+
+
+def test_nothing_is_written_over_dots_or_labels():
+    first = plan_figure(cs.plan_budget((0.3, 0.5), goal="tie rate <= 0.6", k=[1, 2, 3]))
+    left = first.axes[0]
+    (line,) = [one for one in left.lines if list(one.get_xdata()) == [1, 1]]
+    dots = [one for one in left.lines if one.get_marker() == "D"]
+    assert line.get_zorder() < dots[0].get_zorder()
+    (label,) = [text for text in left.texts if text.get_text() == "k = 1"]
+    canvas = FigureCanvasAgg(first)
+    canvas.draw()
+    box = label.get_window_extent(canvas.get_renderer())
+    assert box.y0 >= left.get_window_extent().y1
+    few = plan_figure(cs.plan_budget((0.3, 0.5), goal="mean score width <= 0.02", questions=100))
+    right = few.axes[1]
+    canvas = FigureCanvasAgg(few)
+    canvas.draw()
+    (planned,) = [text for text in right.texts if text.get_text() == "planned: 100"]
+    assert planned.get_window_extent(canvas.get_renderer()).y0 >= right.get_window_extent().y0
+    assert right.get_title(loc="left") == "questions needed at each k"
+    assert inside(few)

@@ -41,6 +41,23 @@ def test_ids_of_one_side_only_are_refused_and_named():
     assert "\n" not in str(error.value)
 
 
+def test_an_unfinished_run_is_named_where_ids_are_missing():
+    note = "runs/audit: unfinished, 200 of 360 replays are done"
+    counts = counts_of(["a", "b"], ledger=Ledger(4, 4, {}, (note, "another note")))
+    assert counts.ledger.unfinished == (note,)
+    rest = [0, 1, 1], {"strong": [1, 1, 0]}
+    with pytest.raises(InputError, match="runs/audit: unfinished, 200 of 360") as error:
+        join(counts, Outcomes(["a", "b", "c"], *rest))
+    assert "finish the run (the same command goes on with it), or give allow_" in str(error.value)
+    assert "another note" not in str(error.value)
+    assert "mend the ids" not in str(error.value)
+    with pytest.raises(InputError, match="goes on with it\\) and mend the ids, or"):
+        join(counts, Outcomes(["a", "x", "c"], *rest))
+    # Where only outcomes are missing, finishing would not help.
+    with pytest.raises(InputError, match=r"no outcome .the first: 'b'.; mend the ids, or give"):
+        join(counts, Outcomes(["a"], [0], {"strong": [1]}))
+
+
 @pytest.mark.parametrize(("of_counts", "of_outcomes"), [("abx", "ab"), ("ab", "aby")])
 def test_a_mismatch_of_either_side_alone_is_refused(of_counts, of_outcomes):
     n = len(of_outcomes)

@@ -16,7 +16,10 @@ from carve_stats.planning.known import Known
 from carve_stats.planning.sources import Source
 from carve_stats.routing.curve_result import RoutingCurve
 
-__all__ = ["Goal", "GoalKind", "Study"]
+__all__ = ["MOST_K", "Goal", "GoalKind", "Study", "read_goal"]
+
+MOST_K = 300
+"""The largest k that a plan looks at; exact tests need minutes beyond."""
 
 
 class Study(NamedTuple):
@@ -66,6 +69,12 @@ class GoalKind(Protocol):
         Of ``questions`` and ``outcomes``.
     about : str
         What it means, for a reader of the plan.
+    undefined : str
+        Why it has no value, where it has none; empty where it always has one.
+    monotone : bool
+        Whether a goal that is met at one k is met at every larger one.
+    largest_k : int
+        Up to which a k that meets the goal is searched for, of a population.
     """
 
     text: str
@@ -74,6 +83,9 @@ class GoalKind(Protocol):
     most: float
     needs: tuple[str, ...]
     about: str
+    undefined: str
+    monotone: bool
+    largest_k: int
 
     def values(self, study: Study, k: list[int]) -> list[Known]:
         """The figure at each k."""

@@ -25,6 +25,9 @@ class Decided:
         " flip probabilities at 1 − level, question by question, not adjusted for their number;"
         " saw-toothed in k, as the test's own error is"
     )
+    undefined = ""
+    monotone = False
+    largest_k = 100  # the exact tests of larger ones take many seconds
 
     def values(self, study: Study, k: list[int]) -> list[Known]:
         """As a `GoalKind`."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import chdtri, ndtr
 
 from carve_stats.inference.prediction import Range
-from carve_stats.planning.goals.base import GoalKind, Study
+from carve_stats.planning.goals.base import MOST_K, GoalKind, Study
 from carve_stats.planning.known import NOTHING, Known
 
 __all__ = ["KINDS", "MeanScoreWidth", "Power"]
@@ -29,6 +29,9 @@ class MeanScoreWidth:
         "mean score width: from end to end of the cluster t interval of the mean score. Replays"
         " narrow it only down to what the questions themselves vary; beyond, questions do"
     )
+    undefined = "the pilot's scores do not differ from each other"
+    monotone = True
+    largest_k = MOST_K
 
     def values(self, study: Study, k: list[int]) -> list[Known]:
         """As a `GoalKind`."""
@@ -67,6 +70,9 @@ class Power:
         "power: the probability that the two-sided cluster t test rejects a mean score of 0, from"
         " the non-central t law"
     )
+    undefined = "the pilot's scores do not differ from each other"
+    monotone = True
+    largest_k = MOST_K
 
     def values(self, study: Study, k: list[int]) -> list[Known]:
         """As a `GoalKind`; the interval is that of the pilot's mean score, at its variance."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from carve_stats.inference.prediction import Range
-from carve_stats.planning.goals.base import GoalKind, Study
+from carve_stats.planning.goals.base import MOST_K, GoalKind, Study
 from carve_stats.planning.known import NOTHING, Known
 
 __all__ = ["KINDS", "PerCall", "PerReplay"]
@@ -14,6 +14,9 @@ __all__ = ["KINDS", "PerCall", "PerReplay"]
 class _NetRepairs:
     least, most = 0.0, 100.0
     needs: tuple[str, ...] = ("outcomes",)
+    undefined = "the rule defers no question"
+    monotone = False
+    largest_k = MOST_K
 
     def limit(self, study: Study) -> float | None:
         """As a `GoalKind`: not known."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from carve_stats.planning.goals.base import GoalKind, Study
+from carve_stats.planning.goals.base import MOST_K, GoalKind, Study
 from carve_stats.planning.known import Known
+from carve_stats.planning.sources import ROUNDING
 
 __all__ = ["KINDS", "Reliability"]
-
-_ROUNDING = 1e-15  # of a variance of equal numbers
 
 
 class Reliability:
@@ -19,8 +18,11 @@ class Reliability:
     needs: tuple[str, ...] = ()
     about = (
         "reliability: the correlation of the scores of two independent runs over the same"
-        " questions; 1 is never reached, and questions that are all alike have none"
+        " questions; 1 is never reached, and it is 0 where questions are all alike"
     )
+    undefined = "the scores do not vary at all"
+    monotone = True
+    largest_k = MOST_K
 
     def values(self, study: Study, k: list[int]) -> list[Known]:
         """As a `GoalKind`."""
@@ -28,7 +30,7 @@ class Reliability:
 
     def limit(self, study: Study) -> float | None:
         """1 where questions differ; a pilot that sees no difference does not tell."""
-        if study.source.split.questions > _ROUNDING:
+        if study.source.split.questions > ROUNDING:
             return 1.0
         return None if study.source.made else 0.0
 

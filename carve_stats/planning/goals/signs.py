@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from carve_stats.planning.goals.base import GoalKind, Study
+from carve_stats.planning.goals.base import MOST_K, GoalKind, Study
 from carve_stats.planning.known import Known
 from carve_stats.planning.sources import GivenPopulation
 
@@ -17,6 +17,9 @@ class TieRate:
     least, most = 0.0, 1.0
     needs: tuple[str, ...] = ()
     about = "tie rate: the share of questions whose score is exactly 0; it never rises with k"
+    undefined = ""
+    monotone = True
+    largest_k = MOST_K
 
     def values(self, study: Study, k: list[int]) -> list[Known]:
         """As a `GoalKind`."""
@@ -44,16 +47,24 @@ class WrongSign:
     needs: tuple[str, ...] = ()
     about = (
         "wrong sign: the share of questions whose score has the sign that p_destroy − p_sham has"
-        " not; it can rise with k before it falls, as ties become signs"
+        " not. Questions whose true difference is 0 have no right sign and are not counted as"
+        " wrong. It can rise with k before it falls, as ties become signs"
     )
+    undefined = "no question has a true difference, and so none has a right sign"
+    monotone = False
+    largest_k = MOST_K
 
     def values(self, study: Study, k: list[int]) -> list[Known]:
         """As a `GoalKind`."""
         return [study.source.wrong_sign(one) for one in k]
 
     def limit(self, study: Study) -> float | None:
-        """Every true difference shows in the end."""
-        return 0.0 if isinstance(study.source, GivenPopulation) else None
+        """Every true difference shows in the end; without any there are no wrong signs."""
+        if not isinstance(study.source, GivenPopulation):
+            return None
+        population = study.source.population
+        differs = population.p_sham != population.p_destroy
+        return 0.0 if population.weights[differs].any() else None
 
     def questions_needed(self, study: Study, k: int, number: float) -> int | None:
         """As a `GoalKind`: more questions do not change it."""
