@@ -1,6 +1,7 @@
 """Plans and path counting where a replay gives no valid answer: it is spent."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import comb
 
@@ -16,7 +17,12 @@ SAFE_RULES = ("score <= 0", "score < 1/3", "score > -1/2", "score >= 2/5", "sign
 FLIP, KEEP, INVALID = 1, 0, None
 
 
-def walk(plan, sham, destroy):
+def reducer(plan):
+    """The plan after so many invalid replays, each made once."""
+    return cache(plan.reduced)
+
+
+def walk(plan, reduced, sham, destroy):
     """(i, x, j, y, a, b) where a question stops whose calls would turn out as given."""
     calls, outcomes = {"sham": 0, "destroy": 0}, {"sham": sham, "destroy": destroy}
     valid = {"sham": [], "destroy": []}
@@ -28,7 +34,7 @@ def walk(plan, sham, destroy):
             state = (
                 len(valid["sham"]), sum(valid["sham"]), len(valid["destroy"]), sum(valid["destroy"])
             )  # fmt: skip
-            condition = plan.reduced(a, b).next_condition(*state)
+            condition = reduced(a, b).next_condition(*state)
         if condition is None:
             s, d = valid["sham"], valid["destroy"]
             return len(s), sum(s), len(d), sum(d), a, b
@@ -60,14 +66,15 @@ def every_outcome(k):
 @pytest.mark.parametrize(("k_sham", "k_destroy", "minimum"), [(3, 3, (1, 1)), (2, 4, (1, 2))])
 def test_decisions_are_those_of_all_calls(order, rule, k_sham, k_destroy, minimum):
     plan = plan_of(k_sham, k_destroy, rule, order, minimum)
+    reduced = reducer(plan)
     for sham in every_outcome(k_sham):
         for destroy in every_outcome(k_destroy):
-            *state, a, b = walk(plan, sham, destroy)
+            *state, a, b = walk(plan, reduced, sham, destroy)
             full = full_decision(rule, sham, destroy)
             if a == k_sham or b == k_destroy:
                 assert full is None
             elif full is not None:
-                assert plan.reduced(a, b).decision(*state) == full
+                assert reduced(a, b).decision(*state) == full
             else:  # decided, or without a valid replay in an arm: with a minimum never decided
                 assert min(state[0], state[2]) == 0
 
@@ -109,6 +116,7 @@ def test_expected_shares_with_invalid_replays_are_the_binomial_cells_exactly(
 ):
     k_sham, k_destroy = 3, 3
     plan = plan_of(k_sham, k_destroy, rule, order, minimum)
+    reduced = reducer(plan)
     found = path_shares(plan, *to, invalid=(k_sham, k_destroy))
     chances = {
         "sham": {INVALID: Fraction(1, 5), FLIP: Fraction(4, 5) * Fraction(2, 7)},
@@ -126,7 +134,7 @@ def test_expected_shares_with_invalid_replays_are_the_binomial_cells_exactly(
     sums = np.zeros(found.shares.shape[1])
     for sham in every_outcome(k_sham):
         for destroy in every_outcome(k_destroy):
-            row = found.rows(*walk(plan, sham, destroy))[0]
+            row = found.rows(*walk(plan, reduced, sham, destroy))[0]
             assert row >= 0
             too_few = sum(o is not INVALID for o in sham) < max(to[0], 1) or sum(
                 o is not INVALID for o in destroy
