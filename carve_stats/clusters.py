@@ -192,7 +192,7 @@ def check_level(level: float) -> float:
         Anything else.
     """
     number = one_number("level", level)
-    if not 0 < number < 1:
+    if not 0 < number < 1 or 0.5 + 0.5 * number == 1.0:  # whose quantile is infinite
         raise InputError(f"level={level!r} must lie between 0 and 1, for example 0.95")
     return number
 

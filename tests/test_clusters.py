@@ -82,7 +82,7 @@ def test_codes_must_be_one_whole_number_a_question(codes):
         clusters.cluster_sums([1.0, 2.0, 3.0], codes)
 
 
-@pytest.mark.parametrize("level", [0, 1, 95, math.nan])
+@pytest.mark.parametrize("level", [0, 1, 95, math.nan, 1 - 1e-16])
 def test_level_must_be_a_share(level):
     for call in (
         lambda: clusters.t_interval(0.5, [0.5, -0.5], [0, 1], level=level),

@@ -117,6 +117,8 @@ def plan(
         as_rule(rule)
     if logs != ("rates",) and (p_sham, p_destroy) != (None, None):
         raise InputError(f"--p-sham and --p-destroy go with 'rates', not with {logs[0]!r}")
+    if logs in (("rates",), ("paper",)):
+        _refuse_reading(logs[0], reading)
     source: Any
     if logs == ("rates",):
         if p_sham is None or p_destroy is None:
@@ -160,3 +162,14 @@ def plan(
 
 
 _READING = ("logs", "videos", "video_pattern", "columns", "run", "pool_runs", "attempts")
+
+
+def _refuse_reading(source: str, reading: dict[str, Any]) -> None:
+    """Refuse options that say how logs are read where there are none."""
+    unused = {"logs": (source,), "columns": (), "pool_runs": False, "attempts": "first"}
+    for name in _READING:
+        if reading[name] != unused.get(name):
+            option = "--map" if name == "columns" else "--" + name.replace("_", "-")
+            raise InputError(
+                f"{option} says how logs are read, and {source!r} is no log: leave it out"
+            )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,6 +10,7 @@ from carve_stats.law._arguments import one_number
 
 __all__ = ["Cost"]
 
+_MOST = 1e30  # so that no sum or product of prices overflows
 _TOKENS = 1_000_000  # that prices of tokens are for
 
 
@@ -39,7 +39,7 @@ class Cost:
     Raises
     ------
     InputError
-        An entry that is negative, NaN or infinite.
+        An entry that is negative, NaN or above 1e30.
 
     Examples
     --------
@@ -61,8 +61,11 @@ class Cost:
     def __post_init__(self) -> None:
         for entry in fields(self):
             value = one_number(f"cost: {entry.name}", getattr(self, entry.name))
-            if not 0.0 <= value < math.inf:
-                raise InputError(f"cost: {entry.name}={value} must be a number of at least 0")
+            if not 0.0 <= value <= _MOST:
+                raise InputError(
+                    f"cost: {entry.name}={value} must be a number of at least 0 and at most"
+                    f" {_MOST:g}"
+                )
             object.__setattr__(self, entry.name, value)
 
     @property

@@ -38,6 +38,8 @@ def explain_unmet(
     """
     first, last = rows[0].k, rows[-1].k
     looked = f"k from {first} to {last}" if first != last else f"k = {last}"
+    if len(rows) < last - first + 1:
+        looked = f"k of {len(rows)} from {first} to {last}"
     is_open = any(row.met is None for row in rows)
     if found.best_k is None:
         return _without_figures(goal, rows, looked, study, is_open=is_open)
@@ -102,6 +104,8 @@ def _in_the_limit(goal: Goal, last: int, found: Recommendation, study: Study) ->
     tends = f"as k grows without end it tends to {_display.number(found.limit)} at best"
     if not goal.better(found.limit, goal.number):
         whose = "By the pilot's estimate no" if study.source.made else "No"
+        if found.limit == goal.number:
+            tends = f"only as k grows without end it tends to {_display.number(found.limit)}"
         return [f"{whose} number of replays would do: {tends}."]
     made = study.source.made
     most = max(made, LARGEST_TARGET) if made else goal.kind.largest_k

@@ -84,3 +84,14 @@ def test_for_good_is_not_said_of_a_cut_off_list():
 
 def test_a_budget_that_is_enough_is_said():
     assert "The budget of 20.00 is enough" in found(0.3, 0.1, budget=20.0).reason
+
+
+def test_only_the_k_that_were_looked_at_are_spoken_of():
+    reason = found(0.4, 0.3, ks=[1, 3]).reason
+    assert reason.startswith("No k of 2 from 1 to 3 meets tie rate <= 0.1")
+    assert found(0.4, 0.3).reason.startswith("No k from 1 to 2 meets")
+
+
+def test_a_goal_that_only_the_limit_meets_is_said_to_be_out_of_reach():
+    never = found(0.4, 0.3, goal=as_goal("tie rate <= 0"))
+    assert "only as k grows without end it tends to 0.0000" in never.reason
