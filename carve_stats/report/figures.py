@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from carve_stats.inference.tie_excess import TieExcess
 
 __all__ = [
+    "BANDS",
     "COLOURS",
     "bare_axes",
     "drawing_style",
@@ -41,6 +42,9 @@ COLOURS = {
     "law": "#c2500a",
 }
 """Name to colour on white paper; `svg.inline_svg` turns each into a CSS variable."""
+
+BANDS = {"interval": 0.16, "identified": 0.42}
+"""Name to opacity of what a figure leaves open; the lighter one is drawn first."""
 
 _INK, _MUTED, _RULE = COLOURS["ink"], COLOURS["muted"], COLOURS["rule"]
 _PAPER, _OBSERVED, _LAW = COLOURS["paper"], COLOURS["observed"], COLOURS["law"]

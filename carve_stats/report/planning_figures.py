@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from carve_stats.errors import InputError
 from carve_stats.report.figures import (
+    BANDS,
     COLOURS,
     bare_axes,
     drawing_style,
@@ -30,7 +31,6 @@ __all__ = ["plan_figure"]
 _INK, _MUTED, _RULE = COLOURS["ink"], COLOURS["muted"], COLOURS["rule"]
 _PAPER, _OBSERVED, _LAW = COLOURS["paper"], COLOURS["observed"], COLOURS["law"]
 
-_BANDS = {"interval": 0.16, "identified": 0.42}  # name to opacity
 _SIGNS = {
     "negative": ("score < 0", ":"),
     "zero": ("score = 0", "-"),
@@ -144,7 +144,7 @@ def _draw_goal(axes: Axes, plan: BudgetPlan) -> None:
 def _draw_bands(axes: Axes, plan: BudgetPlan, rows: list[PlanRow]) -> set[str]:
     """Draw the bands that can be seen; which."""
     drawn = set()
-    for which, opacity in _BANDS.items():
+    for which, opacity in BANDS.items():
         bounded = [row for row in rows if None not in getattr(row.value, which)]
         if plan.made_k is None or len(bounded) < 2:
             continue

@@ -12,6 +12,7 @@ import numpy as np
 
 from carve_stats.errors import InputError
 from carve_stats.report.figures import (
+    BANDS,
     COLOURS,
     bare_axes,
     drawing_style,
@@ -33,7 +34,6 @@ _PAPER, _OBSERVED, _LAW = COLOURS["paper"], COLOURS["observed"], COLOURS["law"]
 
 _PANELS = {"negative": "score < 0", "zero": "score = 0", "positive": "score > 0"}
 _MOST_TICKS = 10
-_BANDS = {"interval": 0.16, "identified": 0.42}  # name to opacity
 
 
 def sign_prediction_figure(predictions: Sequence[SignPrediction]) -> Figure:
@@ -198,7 +198,7 @@ def _draw_sign(axes: Axes, ordered: list[SignPrediction], sign: str) -> None:
     # The bands begin where the replays end: at the largest budget that is known exactly.
     from_here = [*exact[-1:], *modelled]
     k = np.array([p.k_sham for p in from_here])
-    for which, opacity in _BANDS.items():
+    for which, opacity in BANDS.items():
         ends = np.array([getattr(getattr(p, which), sign) for p in from_here], dtype=float)
         if not modelled or np.isnan(ends).any():
             continue

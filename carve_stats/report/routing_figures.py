@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from carve_stats import _display
 from carve_stats.errors import InputError
 from carve_stats.report.figures import (
+    BANDS,
     COLOURS,
     bare_axes,
     drawing_style,
@@ -37,7 +38,6 @@ __all__ = ["frontier_figure", "routing_curve_figure", "score_value_figure", "tra
 _INK, _MUTED, _RULE = COLOURS["ink"], COLOURS["muted"], COLOURS["rule"]
 _PAPER, _OBSERVED, _LAW = COLOURS["paper"], COLOURS["observed"], COLOURS["law"]
 
-_BANDS = {"interval": 0.16, "identified": 0.42}  # name to opacity
 _NEAREST_TICKS = 0.035  # of the axis: the labels of two closer ones would touch
 _MOST_NAMES = 9  # cut-offs with their names beside them
 _NEAREST_NAMES = 0.06  # of the axis
@@ -315,7 +315,7 @@ def _draw_bands(axes: Axes, points: list[CurvePoint], level: float, predicted: b
         "interval": [(p.gain_points.low, p.gain_points.high) for p in points],
         "identified": [tuple(p.identified) for p in points],
     }
-    for name, opacity in _BANDS.items():
+    for name, opacity in BANDS.items():
         ends = np.array(bands[name], dtype=float)
         if np.isnan(ends).any():
             continue
