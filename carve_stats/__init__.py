@@ -15,15 +15,20 @@ _HOME = {
     "Cost": "planning.costs",
     "FiniteReplayLaw": "law.finite_replay",
     "InputError": "errors",
-    "Population": "population.mixing",
     "Outcomes": "outcomes",
+    "Population": "population.mixing",
     "ReplayCounts": "counts",
     "ReplayReply": "replay.protocols",
     "ReplayRequest": "replay.protocols",
     "ScoreRule": "law.score_rule",
     "SignShares": "law.finite_replay",
     "Trajectory": "replay.trajectories",
+    "associations": "inference.association",
+    "compare_methods": "routing.methods",
+    "compare_policies": "routing.policies",
     "compare_rules": "routing.comparison",
+    "compare_runs": "inference.compare",
+    "compare_selective": "routing.selective",
     "curtailment": "planning.curtailment",
     "deferral_frontier": "routing.frontier",
     "evaluate_rule": "routing.evaluate",
@@ -41,16 +46,25 @@ _HOME = {
     "predict_signs": "inference.prediction",
     "question_posteriors": "inference.posterior",
     "read_benchmark": "logs.benchmarks",
+    "read_intervals": "logs.evidence_intervals",
     "read_outcomes": "logs.outcomes",
     "read_replays": "logs.reader",
+    "read_runs": "logs.runs",
+    "read_self_answers": "logs.self_answers",
     "read_trajectories": "replay.trajectories",
     "reproducibility": "inference.reproducibility",
+    "risk_coverage": "routing.selective",
     "routing_curve": "routing.curve",
+    "rule_transfer": "routing.transfer",
     "run_replays": "replay.loop",
     "score_intervals": "law.intervals",
     "score_table": "inference.scores",
+    "self_consistency": "routing.self_consistency",
     "stopped_signs": "inference.stopped",
     "stopping_plan": "planning.curtailment",
+    "stratified_scores": "inference.strata",
+    "summarize_runs": "inference.run_summary",
+    "temporal_overlap": "temporal",
     "tie_excess": "inference.tie_excess",
     "write_report": "report.html",
     "write_trajectories": "replay.trajectories",
@@ -62,14 +76,18 @@ if TYPE_CHECKING:
     from carve_stats.counts import ReplayCounts as ReplayCounts
     from carve_stats.errors import CarveStatsError as CarveStatsError
     from carve_stats.errors import InputError as InputError
+    from carve_stats.inference.association import associations as associations
+    from carve_stats.inference.compare import compare_runs as compare_runs
     from carve_stats.inference.homogeneity import homogeneity_test as homogeneity_test
     from carve_stats.inference.posterior import question_posteriors as question_posteriors
     from carve_stats.inference.prediction import predict_signs as predict_signs
     from carve_stats.inference.rates import flip_rates as flip_rates
     from carve_stats.inference.rates import mean_score as mean_score
     from carve_stats.inference.reproducibility import reproducibility as reproducibility
+    from carve_stats.inference.run_summary import summarize_runs as summarize_runs
     from carve_stats.inference.scores import score_table as score_table
     from carve_stats.inference.stopped import stopped_signs as stopped_signs
+    from carve_stats.inference.strata import stratified_scores as stratified_scores
     from carve_stats.inference.tie_excess import tie_excess as tie_excess
     from carve_stats.law.exact_tests import exact_p_values as exact_p_values
     from carve_stats.law.exact_tests import exact_test as exact_test
@@ -79,9 +97,12 @@ if TYPE_CHECKING:
     from carve_stats.law.intervals import score_intervals as score_intervals
     from carve_stats.law.score_rule import ScoreRule as ScoreRule
     from carve_stats.logs.benchmarks import read_benchmark as read_benchmark
+    from carve_stats.logs.evidence_intervals import read_intervals as read_intervals
     from carve_stats.logs.finished import finished_videos as finished_videos
     from carve_stats.logs.outcomes import read_outcomes as read_outcomes
     from carve_stats.logs.reader import read_replays as read_replays
+    from carve_stats.logs.runs import read_runs as read_runs
+    from carve_stats.logs.self_answers import read_self_answers as read_self_answers
     from carve_stats.outcomes import Outcomes as Outcomes
     from carve_stats.planning.budget import plan_budget as plan_budget
     from carve_stats.planning.costs import Cost as Cost
@@ -102,6 +123,13 @@ if TYPE_CHECKING:
     from carve_stats.routing.curve import routing_curve as routing_curve
     from carve_stats.routing.evaluate import evaluate_rule as evaluate_rule
     from carve_stats.routing.frontier import deferral_frontier as deferral_frontier
+    from carve_stats.routing.methods import compare_methods as compare_methods
+    from carve_stats.routing.policies import compare_policies as compare_policies
+    from carve_stats.routing.selective import compare_selective as compare_selective
+    from carve_stats.routing.selective import risk_coverage as risk_coverage
+    from carve_stats.routing.self_consistency import self_consistency as self_consistency
+    from carve_stats.routing.transfer import rule_transfer as rule_transfer
+    from carve_stats.temporal import temporal_overlap as temporal_overlap
 
 
 def __getattr__(name: str) -> Any:

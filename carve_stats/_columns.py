@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from carve_stats.errors import InputError
 
-__all__ = ["as_column", "id_column", "is_missing", "mask_column"]
+__all__ = ["as_column", "find_rows", "id_column", "is_missing", "mask_column"]
 
 
 def id_column(name: str, values: ArrayLike) -> NDArray[np.str_]:
@@ -61,3 +61,13 @@ def mask_column(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
             f" shape {shape}"
         )
     return keep
+
+
+def find_rows(ids: NDArray[np.str_], wanted: NDArray[np.str_]) -> NDArray[np.int64]:
+    """Where each wanted id stands among the sorted ids; −1 where it does not."""
+    if np.array_equal(ids, wanted):
+        return np.arange(ids.size)
+    place = np.searchsorted(ids, wanted)
+    place[place == ids.size] = 0
+    found = ids[place] == wanted if ids.size else np.zeros(wanted.size, bool)
+    return np.where(found, place, -1)

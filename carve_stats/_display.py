@@ -131,8 +131,8 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def text_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table in plain text: the first column to the left, the others to the right.
+def text_table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, words: int = 1) -> str:
+    """A table in plain text: columns of words to the left, the others to the right.
 
     Parameters
     ----------
@@ -140,6 +140,8 @@ def text_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         The columns' names.
     rows : iterable of sequences
         One sequence a row, as long as `headers`; None shows as "–".
+    words : int
+        How many of the first columns are of words.
 
     Returns
     -------
@@ -159,7 +161,7 @@ def text_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines.insert(1, ["-" * width for width in widths])
     return "\n".join(
         "  ".join(
-            cell + pad if i == 0 else pad + cell
+            cell + pad if i < words else pad + cell
             for i, (cell, width) in enumerate(zip(line, widths, strict=True))
             for pad in [" " * (width - _width(cell))]
         ).rstrip()
@@ -220,6 +222,8 @@ def text_block(
     headers: Sequence[str],
     rows: Iterable[Sequence[object]],
     notes: Iterable[str] = (),
+    *,
+    words: int = 1,
 ) -> str:
     """A caption, the table and its notes, as a result prints itself.
 
@@ -227,7 +231,7 @@ def text_block(
     ----------
     caption : str
         One line above the table.
-    headers, rows
+    headers, rows, words
         As in `text_table`.
     notes : iterable of str
         What a reader has to know, a paragraph each.
@@ -240,7 +244,8 @@ def text_block(
     wrapped = [
         textwrap.fill(note, 100, initial_indent="  * ", subsequent_indent="    ") for note in notes
     ]
-    return "\n".join([caption, "", text_table(headers, rows), *([""] if wrapped else []), *wrapped])
+    table = text_table(headers, rows, words=words)
+    return "\n".join([caption, "", table, *([""] if wrapped else []), *wrapped])
 
 
 def html_block(

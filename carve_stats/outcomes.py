@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from carve_stats._columns import as_column, id_column, is_missing, mask_column
+from carve_stats._columns import as_column, find_rows, id_column, is_missing, mask_column
 from carve_stats.counts import Ledger
 from carve_stats.errors import InputError, unknown_name
 
@@ -237,6 +237,76 @@ class Outcomes:
         values = {n: getattr(self, n) for n in self.__dataclass_fields__ if n != "ledger"}
         _set_rows(chosen, values, keep, None)
         return chosen
+
+    def with_covariates(
+        self,
+        question: ArrayLike,
+        columns: Mapping[str, ArrayLike],
+        *,
+        allow_mismatch: bool = False,
+    ) -> Outcomes:
+        """The same with more covariates, joined by question id.
+
+        Parameters
+        ----------
+        question : array_like of str, shape (m,)
+            Question ids, each once, in any order.
+        columns : mapping of str to array_like, shape (m,)
+            The covariates, by name.
+        allow_mismatch : bool
+            Whether ids that only one side has are allowed. A covariate is then missing for
+            questions without a row, and rows of other questions are left out.
+
+        Returns
+        -------
+        Outcomes
+            With the same ledger.
+
+        Raises
+        ------
+        InputError
+            Ids that only one side has, none in common, an id twice, or a covariate that is there
+            already; the message names the first.
+
+        Examples
+        --------
+        >>> outcomes = Outcomes(["q1", "q2"], [1, 0], {"strong": [1, 1]})
+        >>> outcomes.with_covariates(["q2", "q1"], {"recall": [0.5, None]}).covariates
+        {'recall': array([nan, 0.5])}
+        """
+        given = Outcomes(question, np.full(np.shape(question), np.nan), {}, covariates=columns)
+        for name in given.covariates:
+            if name in self.covariates:
+                raise InputError(f"columns={name!r}: the outcomes have such a covariate: rename it")
+        row, back = (
+            find_rows(a, b)
+            for a, b in ((given.question, self.question), (self.question, given.question))
+        )
+        alone = [str(self.question[row < 0][0])] if (row < 0).any() else []
+        strange = [str(given.question[back < 0][0])] if (back < 0).any() else []
+        if (alone or strange) and (not allow_mismatch or not (row >= 0).any()):
+            sides = [f"question={one!r} has an outcome and no covariates" for one in alone]
+            sides += [f"question={one!r} has covariates and no outcome" for one in strange]
+            raise InputError(
+                f"{'; '.join(sides)}: mend the ids, or give allow_mismatch=True"
+                if (row >= 0).any()
+                else f"no question id in common: {'; '.join(sides)}"
+            )
+        missing = {"U": "", "f": np.nan}
+        added = {
+            name: np.array([*column, missing[column.dtype.kind]], column.dtype)[row]
+            for name, column in given.covariates.items()
+        }
+        return Outcomes(
+            self.question,
+            self.original.correct,
+            self.alternatives,
+            cluster=self.cluster,
+            original_tokens=self.original.tokens,
+            original_tools=self.original.tools,
+            covariates={**self.covariates, **added},
+            ledger=self.ledger,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The columns as plain lists, ready for JSON; None where something is not known."""

@@ -181,3 +181,51 @@ def test_names_beside_those_of_built_in_figures():
     names = ["my score", "score_2", "Cluster", "posterior", "mean"]
     outcomes = Outcomes(["a"], [1], {}, covariates={name: [1.0] for name in names})
     assert sorted(outcomes.covariates) == sorted(names)
+
+
+class TestWithCovariates:
+    OUTCOMES = Outcomes(
+        ["a", "b", "c"],
+        [1, 0, None],
+        {"strong": Answerer([1, 1, 0], tokens=[5, 6, 7])},
+        cluster=["u", "u", "v"],
+        original_tools=[1, 2, 3],
+        covariates={"kind": ["x", "y", "x"]},
+    )
+
+    def test_rows_meet_by_id_and_all_else_is_kept(self):
+        more = self.OUTCOMES.with_covariates(
+            ["c", "a", "b"], {"covered": [True, None, False], "recall": [0.5, np.nan, 1]}
+        )
+        assert more.covariates["covered"].tolist() == ["", "false", "true"]
+        np.testing.assert_array_equal(more.covariates["recall"], [np.nan, 1, 0.5])
+        kept = more.to_dict()
+        del kept["covariates"]["covered"], kept["covariates"]["recall"]
+        assert kept == self.OUTCOMES.to_dict()
+        assert not more.covariates["recall"].flags.writeable
+
+    def test_ids_of_one_side_are_refused_or_missing(self):
+        rows = ["a", "b", "z"], {"n": [1, 2, 3], "t": ["p", "q", "r"]}
+        with pytest.raises(InputError) as error:
+            self.OUTCOMES.with_covariates(*rows)
+        assert str(error.value) == (
+            "question='c' has an outcome and no covariates; question='z' has covariates and no"
+            " outcome: mend the ids, or give allow_mismatch=True"
+        )
+        more = self.OUTCOMES.with_covariates(*rows, allow_mismatch=True)
+        np.testing.assert_array_equal(more.covariates["n"], [1, 2, np.nan])
+        assert more.covariates["t"].tolist() == ["p", "q", ""]
+
+    @pytest.mark.parametrize(
+        ("rows", "said"),
+        [
+            ((["x"], {"n": [1]}), "no question id in common: question='a'"),
+            ((["a", "a", "b"], {"n": [1, 2, 3]}), "question='a' stands in two rows"),
+            ((["a", "b", "c"], {"kind": [1, 2, 3]}), "'kind': the outcomes have such a covariate"),
+            ((["a", "b", "c"], {"score": [1, 2, 3]}), "a covariate cannot be called 'score'"),
+            ((["a", "b", "c"], {"n": [1, 2]}), "n has shape"),
+        ],
+    )
+    def test_refused(self, rows, said):
+        with pytest.raises(InputError, match=said):
+            self.OUTCOMES.with_covariates(*rows, allow_mismatch=True)

@@ -19,8 +19,8 @@ __all__ = ["check_folder", "write_figures"]
 _DOTS = 144  # an inch, of PNG: two a CSS pixel
 
 
-def check_folder(path: str, inputs: Iterable[str]) -> Path:
-    """The path of a folder that figures can be written to.
+def check_folder(path: str, inputs: Iterable[str], *, option: str = "--figures") -> Path:
+    """The path of a folder that figures, or tables, can be written to.
 
     Parameters
     ----------
@@ -28,6 +28,8 @@ def check_folder(path: str, inputs: Iterable[str]) -> Path:
         What the user named; the folder may be there or not.
     inputs : iterable of str
         Paths and globs of what will be read.
+    option : str
+        The option that names the folder.
 
     Returns
     -------
@@ -41,22 +43,22 @@ def check_folder(path: str, inputs: Iterable[str]) -> Path:
     """
     folder = Path(path)
     if (folder / "plan.json").is_file():
-        raise InputError(f"--figures {path!r} is a run's directory: name another folder")
+        raise InputError(f"{option} {path!r} is a run's directory: name another folder")
     there = folder
     while not os.path.lexists(there) and there != there.parent:
         there = there.parent
     try:
         if not path or not there.is_dir():
-            raise InputError(f"--figures {path!r} is not a folder: name one, there or not")
+            raise InputError(f"{option} {path!r} is not a folder: name one, there or not")
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
         raise InputError(
-            f"--figures {path!r} cannot be written ({error.strerror}): name a folder that is yours"
+            f"{option} {path!r} cannot be written ({error.strerror}): name a folder that is yours"
             " to write"
         ) from None
     # Any file in it would do: what matters is where it would be.
-    refuse_input(folder / "figure.png", inputs, named=f"--figures {path!r}")
+    refuse_input(folder / "figure.png", inputs, named=f"{option} {path!r}")
     return folder
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from carve_stats.errors import InputError
 
-__all__ = ["log_options", "read_logs"]
+if TYPE_CHECKING:
+    from carve_stats.counts import ReplayCounts
+
+__all__ = ["log_options", "read_each_run", "read_logs", "read_mapping"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -63,18 +66,50 @@ def read_logs(
     """Read the counts as the options of `log_options` say."""
     from carve_stats.logs.reader import read_replays
 
+    return read_replays(
+        list(logs) if len(logs) > 1 else logs[0],
+        videos=videos,
+        video_pattern=video_pattern,
+        columns=read_mapping(columns),
+        run=run,
+        pool_runs=pool_runs,
+        attempts=attempts,
+    )
+
+
+def read_each_run(
+    logs: tuple[str, ...],
+    *,
+    videos: str | None,
+    video_pattern: str | None,
+    columns: tuple[str, ...],
+    attempts: str,
+    per_log: bool,
+) -> dict[str, ReplayCounts]:
+    """Read every run apart; with `per_log` each of the logs is one, called by its path."""
+    from carve_stats.logs.reader import read_replays
+    from carve_stats.logs.runs import read_runs
+
+    options: dict[str, Any] = {
+        "videos": videos,
+        "video_pattern": video_pattern,
+        "columns": read_mapping(columns),
+        "attempts": attempts,
+    }
+    if per_log:
+        twice = [path for path in logs if logs.count(path) > 1]
+        if twice:
+            raise InputError(f"{twice[0]}: stands there twice: with --run-per-log it is one run")
+        return {path: read_replays(path, **options) for path in logs}
+    return read_runs(list(logs) if len(logs) > 1 else logs[0], **options)
+
+
+def read_mapping(columns: tuple[str, ...]) -> dict[str, str] | None:
+    """Our names of columns to theirs, as the option ``--map`` gives them."""
     mapping = {}
     for pair in columns:
         name, equals, column = pair.partition("=")
         if not (name and equals and column):
             raise InputError(f"--map {pair!r} must be NAME=COLUMN, e.g. --map question_id=qid")
         mapping[name] = column
-    return read_replays(
-        list(logs) if len(logs) > 1 else logs[0],
-        videos=videos,
-        video_pattern=video_pattern,
-        columns=mapping or None,
-        run=run,
-        pool_runs=pool_runs,
-        attempts=attempts,
-    )
+    return mapping or None

@@ -12,6 +12,7 @@ import click
 from carve_stats.cli._budgets import read_budgets
 from carve_stats.cli._figure_folder import check_folder, write_figures
 from carve_stats.cli._logs import log_options, read_logs
+from carve_stats.cli._outcomes import outcome_options, read_outcome_table, read_pairs
 from carve_stats.cli._output import echo_json, json_option
 from carve_stats.errors import InputError
 
@@ -56,26 +57,7 @@ class _Results(NamedTuple):
     show_default=True,
     help="Which questions to defer; further ones are each compared with the first.",
 )
-@click.option("--fallback", metavar="NAME", help="Who answers them, where OUTCOMES has several.")
-@click.option(
-    "--match",
-    metavar="COLUMN",
-    multiple=True,
-    help="Defer at random within the strata of this column; may be repeated.",
-)
-@click.option("--gold", metavar="FILE", help="Official file of the benchmark: gold answers.")
-@click.option(
-    "--answers",
-    metavar="NAME=FILE",
-    multiple=True,
-    help="An answerer in a file of its own; may be repeated.",
-)
-@click.option(
-    "--outcome-map",
-    metavar="NAME=COLUMN",
-    multiple=True,
-    help="As --map, for the columns of OUTCOMES.",
-)
+@outcome_options
 @click.option(
     "--k",
     metavar="NUMBERS",
@@ -139,22 +121,16 @@ def route(
     if bootstrap["rng"] is not None and bootstrap["rng"] < 0:
         raise InputError(f"--seed {bootstrap['rng']} must be at least 0")
     budgets = None if k is None else read_budgets(k)
-    named = _pairs("--answers", "NAME=FILE", "strong=strong.csv", answers)
-    columns = _pairs("--outcome-map", "NAME=COLUMN", "question_id=qid", outcome_map)
+    named = read_pairs("--answers", "NAME=FILE", "strong=strong.csv", answers)
     files = [outcomes, *filter(None, [gold, options["videos"]]), *named.values()]
     folder = None if figures is None else check_folder(figures, [*options["logs"], *files])
 
-    from carve_stats.logs.outcomes import read_outcomes
     from carve_stats.routing.rules.parsing import as_routing_rule
 
     parsed = [as_routing_rule(rule) for rule in rules]
     counts = read_logs(**options)
-    table = read_outcomes(
-        outcomes,
-        answers=named or None,
-        gold=gold,
-        columns=columns or None,
-        videos=None if gold is None else options["videos"],
+    table = read_outcome_table(
+        outcomes, gold=gold, answers=answers, outcome_map=outcome_map, videos=options["videos"]
     )
     results = _evaluate(
         counts,
@@ -263,15 +239,3 @@ def _as_text(results: _Results) -> list[str]:
             blocks.append(str(replace(one, notes=tuple(n for n in one.notes if n not in told))))
             told.update(one.notes)
     return blocks
-
-
-def _pairs(option: str, form: str, example: str, given: tuple[str, ...]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for pair in given:
-        name, equals, value = pair.partition("=")
-        if not (name and equals and value):
-            raise InputError(f"{option} {pair!r} must be {form}, e.g. {option} {example}")
-        if name in pairs:
-            raise InputError(f"{option} {pair!r}: {name!r} stands there twice: give it once")
-        pairs[name] = value
-    return pairs

@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from carve_stats import _display
 from carve_stats.clusters import (
     Estimate,
@@ -20,6 +17,12 @@ from carve_stats.clusters import (
 )
 from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError
+from carve_stats.inference.joined_runs import (
+    check_same_questions,
+    common_k,
+    count_pairs,
+    same_counts,
+)
 from carve_stats.inference.run_agreement import (
     RunAgreement,
     observe_agreement,
@@ -229,6 +232,7 @@ def reproducibility(
 
     Examples
     --------
+    >>> import numpy as np
     >>> population, k = Population.paper(), np.full(1249, 3)
     >>> drawn, rng = population.draw(1249, clusters=103, rng=1), np.random.default_rng(2)
     >>> a, b = (ReplayCounts(drawn.question, rng.binomial(k, drawn.p_sham), k,
@@ -247,14 +251,14 @@ def reproducibility(
             " fit_population(counts) gives one"
         )
     parsed = as_rule(rule)
-    _check_same_questions(counts_a, counts_b)
+    check_same_questions(counts_a, counts_b)
     both = counts_a.pool(counts_b)
     scored = counts_a.scored & counts_b.scored
     codes = None if both.cluster_codes is None else both.cluster_codes[scored]
     method = interval_method("t", level, codes)
     a, b = counts_a.select(scored), counts_b.select(scored)
     chosen = [parsed.selects(r.score_numerator, r.sham_replays * r.destroy_replays) for r in (a, b)]
-    notes = [SAME_COUNTS] if len(a) and _same_counts(a, b) else []
+    notes = [SAME_COUNTS] if len(a) and same_counts(a, b) else []
     if population is None and len(a):
         try:
             # The smooth "em" fit pulls agreement up; the replays of both runs identify it.
@@ -281,11 +285,11 @@ def reproducibility(
             "both": int((chosen[0] & chosen[1]).sum()),
         },
         k={
-            f"{arm}_{name}": _common(getattr(run, f"{arm}_replays"))
+            f"{arm}_{name}": common_k(getattr(run, f"{arm}_replays"))
             for name, run in (("a", a), ("b", b))
             for arm in ("sham", "destroy")
         },
-        questions=_count_questions(counts_a, counts_b),
+        questions=count_pairs(counts_a, counts_b),
         records={
             name: None if run.ledger is None else run.ledger.to_dict()
             for name, run in (("a", counts_a), ("b", counts_b))
@@ -317,36 +321,3 @@ def spearman_brown(reliability: float, factor: float) -> float:
     0.809633
     """
     return factor * reliability / (1 + (factor - 1) * reliability)
-
-
-def _check_same_questions(a: ReplayCounts, b: ReplayCounts) -> None:
-    alone = np.setxor1d(a.question, b.question, assume_unique=True)
-    if alone.size:
-        first = str(alone[0])
-        one, other = ("a", "b") if (a.question == first).any() else ("b", "a")
-        raise InputError(
-            f"question={first!r} is in counts_{one} and not in counts_{other} ({alone.size} such"
-            " questions): give two runs over the same questions, or select those of both"
-        )
-
-
-def _same_counts(a: ReplayCounts, b: ReplayCounts) -> bool:
-    names = ("sham_flips", "sham_replays", "destroy_flips", "destroy_replays")
-    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
-
-
-def _count_questions(a: ReplayCounts, b: ReplayCounts) -> dict[str, Any]:
-    left_out = {
-        "no score in run a": int((~a.scored & b.scored).sum()),
-        "no score in run b": int((a.scored & ~b.scored).sum()),
-        "no score in either run": int((~a.scored & ~b.scored).sum()),
-    }
-    return {
-        "read": len(a),
-        "scored": int((a.scored & b.scored).sum()),
-        "left_out": {reason: count for reason, count in left_out.items() if count},
-    }
-
-
-def _common(replays: NDArray[np.int64]) -> int | None:
-    return int(replays[0]) if replays.size and (replays == replays[0]).all() else None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from carve_stats.clusters import NO_QUESTIONS, Estimate, t_interval
 from carve_stats.counts import ReplayCounts
+from carve_stats.inference.association import pearson
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.population.mixing import Population
 from carve_stats.population.patterns import group_patterns
@@ -69,24 +70,10 @@ def observe_agreement(
     same = (np.sign(a.score_numerator) == np.sign(b.score_numerator)).astype(float)
     agreement = float(same.mean())
     return RunAgreement(
-        _pearson(a.score, b.score, codes, level),
+        pearson(a.score, b.score, codes, level, constant=CONSTANT_SCORES),
         t_interval(agreement, same - agreement, codes, level=level, within=(0.0, 1.0)),
         _jaccard(chosen[0] & chosen[1], chosen[0] | chosen[1], codes, level),
     )
-
-
-def _pearson(
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    codes: NDArray[np.int64] | None,
-    level: float,
-) -> Estimate:
-    # Equal scores are equal floats: each is the quotient of two whole numbers, rounded once.
-    if (a == a[0]).all() or (b == b[0]).all():
-        return Estimate(math.nan, note=CONSTANT_SCORES)
-    a, b = (a - a.mean()) / a.std(), (b - b.mean()) / b.std()
-    r = float(np.clip(np.mean(a * b), -1.0, 1.0))
-    return t_interval(r, a * b - r * (a * a + b * b) / 2, codes, level=level, within=(-1.0, 1.0))
 
 
 def _jaccard(

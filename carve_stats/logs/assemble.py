@@ -16,7 +16,9 @@ from carve_stats.logs.videos import assign_videos
 if TYPE_CHECKING:
     from carve_stats.law.stopping import StoppingPlan
 
-__all__ = ["assemble_counts"]
+__all__ = ["assemble_counts", "assemble_runs"]
+
+NO_RUN = "records without a run are the run ''"
 
 _LEFT_OUT = {
     "invalid": "invalid",
@@ -59,10 +61,82 @@ def assemble_counts(
     ReplayCounts
         With its ledger.
     """
-    runs = _choose_runs(connection, run, pool_runs)
+    runs = _choose_runs(connection, scans, run, pool_runs)
     stopping = _shared_stopping(scans, runs if run is None else [run])
-    if not runs:
-        raise InputError(f"{', '.join(i for s in scans for i in s.inputs)}: no records")
+    notes = []
+    if run is not None and len(runs) > 1:
+        notes.append(f"read run {run!r}, one of {len(runs)}")
+    elif len(runs) > 1:
+        shown = ", ".join(repr(r) for r in runs[:5])
+        notes.append(f"pooled {len(runs)} runs: {shown}{', …' if len(runs) > 5 else ''}")
+    return _assemble(
+        connection,
+        scans,
+        (),
+        run=run,
+        mapping=mapping,
+        pattern=pattern,
+        stopping=stopping,
+        notes=notes,
+    )
+
+
+def assemble_runs(
+    connection: Any,
+    scans: Sequence[Scan],
+    *,
+    mapping: Mapping[str, str] | None,
+    pattern: re.Pattern[str] | None,
+) -> dict[str, ReplayCounts]:
+    """Sum the table ``arms`` over conditions, each run apart.
+
+    Parameters
+    ----------
+    connection, scans, mapping, pattern
+        As in `assemble_counts`.
+
+    Returns
+    -------
+    dict of str to ReplayCounts
+        By the run's id, in order. The ledger of each speaks of all that was read; what was left
+        out of a run directory, and its notes, stay with its own run.
+    """
+    counts = {}
+    runs = _find_runs(connection, scans)
+    held = [set(runs) if len(scans) == 1 else _runs_of(connection, scan) for scan in scans]
+    for run in runs:
+        own = [scan for scan, there in zip(scans, held, strict=True) if run in there]
+        others = [scan for scan, there in zip(scans, held, strict=True) if run not in there]
+        counts[run] = _assemble(
+            connection,
+            own,
+            others,
+            run=run,
+            mapping=mapping,
+            pattern=pattern,
+            stopping=_shared_stopping(own, [run]),
+            notes=[] if run else [NO_RUN],
+        )
+    return counts
+
+
+def _runs_of(connection: Any, scan: Scan) -> set[str]:
+    sql = f"SELECT DISTINCT coalesce({scan.text('run')}, '') FROM ({scan.sql})"
+    return {run for (run,) in connection.execute(sql).fetchall()}
+
+
+def _assemble(
+    connection: Any,
+    scans: Sequence[Scan],
+    others: Sequence[Scan],
+    *,
+    run: str | None,
+    mapping: Mapping[str, str] | None,
+    pattern: re.Pattern[str] | None,
+    stopping: StoppingPlan | None,
+    notes: Sequence[str],
+) -> ReplayCounts:
+    """The counts of one run, or of all; `others` are scans in which that run is not."""
     counted = "true" if run is None else f"run = {literal(run)}"
     sums = ", ".join(
         f"coalesce(sum({sql}) FILTER (arm = {number}), 0)::BIGINT AS {arm}_{what}"
@@ -80,7 +154,8 @@ def assemble_counts(
         table["question_id"].tolist(), table["video"].tolist(), mapping=mapping, pattern=pattern
     )
     columns = {f"{arm}_{what}": table[f"{arm}_{what}"] for arm in CONDITIONS for what in _COUNTED}
-    ledger = _keep_ledger(connection, scans, counted, runs, run, unknown_videos=cluster is None)
+    notes = [*notes, *([UNKNOWN_CLUSTERS] if cluster is None else [])]
+    ledger = _keep_ledger(connection, scans, others, counted, notes)
     return ReplayCounts(
         np.asarray(table["question_id"]).astype(np.str_),
         cluster=cluster,
@@ -90,18 +165,28 @@ def assemble_counts(
     )
 
 
-def _choose_runs(connection: Any, run: str | None, pool_runs: bool) -> list[str]:
+def _choose_runs(
+    connection: Any, scans: Sequence[Scan], run: str | None, pool_runs: bool
+) -> list[str]:
     """The runs in the logs, once it is clear which of them count."""
-    runs = [r for (r,) in connection.execute("SELECT DISTINCT run FROM arms ORDER BY 1").fetchall()]
-    if run is not None and runs and run not in runs:
+    runs = _find_runs(connection, scans)
+    if run is not None and run not in runs:
         raise InputError(f"run: {unknown_name('run', run, [r or '(no run)' for r in runs])}")
     if run is None and not pool_runs and len(runs) > 1:
         shown = ", ".join(repr(r) if r else "records without a run" for r in runs[:5])
         raise InputError(
             f"the logs hold {len(runs)} runs ({shown}{', …' if len(runs) > 5 else ''}): name one"
-            " with run= (--run), or add them with pool_runs=True (--pool-runs)"
+            " with run= (--run), or add them with pool_runs=True (--pool-runs); read_runs keeps"
+            " them apart"
         )
     return runs
+
+
+def _find_runs(connection: Any, scans: Sequence[Scan]) -> list[str]:
+    runs = [r for (r,) in connection.execute("SELECT DISTINCT run FROM arms").fetchall()]
+    if not runs:
+        raise InputError(f"{', '.join(i for s in scans for i in s.inputs)}: no records")
+    return sorted(runs)
 
 
 def _shared_stopping(scans: Sequence[Scan], counted: Sequence[str]) -> StoppingPlan | None:
@@ -137,11 +222,9 @@ def _refuse_videos(connection: Any, scans: Sequence[Scan], question: str) -> Non
 def _keep_ledger(
     connection: Any,
     scans: Sequence[Scan],
+    others: Sequence[Scan],
     counted: str,
-    runs: Sequence[str],
-    run: str | None,
-    *,
-    unknown_videos: bool,
+    more: Sequence[str],
 ) -> Ledger:
     sums = ", ".join(f"coalesce(sum({c}) FILTER ({counted}), 0)::BIGINT" for c in _LEFT_OUT)
     read, used, other, *reasons = connection.execute(f"""
@@ -154,20 +237,16 @@ def _keep_ledger(
         for reason, n in scan.left_out.items():
             left_out[reason] = left_out.get(reason, 0) + n
             read += n
+    elsewhere = sum(n for scan in others for n in scan.left_out.values())
+    left_out["other run"] += elsewhere
+    read += elsewhere
     notes = [note for scan in scans for note in scan.notes]
     if repeated:
         notes.append(f"{repeated} records repeat another word for word: the first of each is kept")
-    if run is not None and len(runs) > 1:
-        notes.append(f"read run {run!r}, one of {len(runs)}")
-    elif len(runs) > 1:
-        shown = ", ".join(repr(r) for r in runs[:5])
-        notes.append(f"pooled {len(runs)} runs: {shown}{', …' if len(runs) > 5 else ''}")
-    if unknown_videos:
-        notes.append(UNKNOWN_CLUSTERS)
     return Ledger(
         read=read,
         used=used,
         left_out={reason: n for reason, n in left_out.items() if n},
-        notes=tuple(dict.fromkeys(notes)),
-        inputs=tuple(i for scan in scans for i in scan.inputs),
+        notes=tuple(dict.fromkeys([*notes, *more])),
+        inputs=tuple(i for scan in (*scans, *others) for i in scan.inputs),
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError, RecordError, unknown_name
@@ -18,7 +19,7 @@ from carve_stats.logs.sources import expand_sources, scan_sources
 from carve_stats.logs.tally import tally_records
 from carve_stats.logs.videos import check_pattern, read_mapping
 
-__all__ = ["read_replays"]
+__all__ = ["TalliedLogs", "read_replays", "tallied_logs"]
 
 
 def read_replays(
@@ -80,6 +81,10 @@ def read_replays(
     RecordError
         A record that is damaged, or that contradicts itself or another; names the place.
 
+    See Also
+    --------
+    carve_stats.logs.runs.read_runs : every run of the logs, apart.
+
     Notes
     -----
     A record is invalid, and neither a flip nor none, where `valid` is false, where the answer is
@@ -102,24 +107,87 @@ def read_replays(
     >>> counts.ledger.to_dict()
     {'read': 3, 'used': 2, 'left_out': {'invalid': 1}}
     """
-    import duckdb
-
-    if attempts not in ("first", "first-valid"):
-        raise InputError(unknown_name("attempts", attempts, ("first", "first-valid")))
     if run is not None and not isinstance(run, str):
         raise InputError(f"run={run!r} must be a run's id, a text")
     if run is not None and pool_runs:
         raise InputError("run= reads one run and pool_runs=True all of them: give one of the two")
+    with tallied_logs(
+        source,
+        videos=videos,
+        video_pattern=video_pattern,
+        columns=columns,
+        run=run,
+        pool_runs=pool_runs,
+        attempts=attempts,
+    ) as logs:
+        return assemble_counts(
+            logs.connection,
+            logs.scans,
+            run=run,
+            pool_runs=pool_runs,
+            mapping=logs.mapping,
+            pattern=logs.pattern,
+        )
+
+
+class TalliedLogs(NamedTuple):
+    """Logs whose records are in the table ``arms``, a row for each run, question and arm.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        Where the table is.
+    scans : list of Scan
+        What it was made of.
+    mapping : mapping of str to str, or None
+        Question to video, where the caller said it.
+    pattern : re.Pattern or None
+        What to take videos from question ids with.
+    """
+
+    connection: Any
+    scans: list[Scan]
+    mapping: Mapping[str, str] | None
+    pattern: re.Pattern[str] | None
+
+
+@contextmanager
+def tallied_logs(
+    source: Any,
+    *,
+    videos: Any,
+    video_pattern: str | None,
+    columns: Mapping[str, str] | None,
+    run: str | None,
+    pool_runs: bool,
+    attempts: str,
+) -> Iterator[TalliedLogs]:
+    """Tally logs for as long as the context lasts.
+
+    Parameters
+    ----------
+    source, videos, video_pattern, columns, run, pool_runs, attempts
+        As in `read_replays`.
+
+    Yields
+    ------
+    TalliedLogs
+        For `assemble_counts` or `assemble_runs`; errors of DuckDB on the way name the logs.
+    """
+    import duckdb
+
+    if attempts not in ("first", "first-valid"):
+        raise InputError(unknown_name("attempts", attempts, ("first", "first-valid")))
     if videos is not None and video_pattern is not None:
         raise InputError("videos and video_pattern both say the videos: give one of the two")
     pattern = None if video_pattern is None else check_pattern(video_pattern)
-    mapping = check_mapping(columns)
+    names = check_mapping(columns)
     with _readable(source), connect() as connection:
         sources = expand_sources(source)
-        said = None if videos is None else read_mapping(connection, videos)
+        mapping = None if videos is None else read_mapping(connection, videos)
         scans: list[Scan] = []
         try:
-            scans = scan_sources(connection, sources, mapping)
+            scans = scan_sources(connection, sources, names)
             several = len({path for scan in scans for path in scan.inputs}) > 1
             run_sql = f"coalesce(run, {'source' if pool_runs and several else repr('')})"
             if scans[0].form == "records":
@@ -127,9 +195,7 @@ def read_replays(
             else:
                 tally_counts(connection, scans, run=run_sql, only=run)
             _refuse_nul(connection, scans)
-            return assemble_counts(
-                connection, scans, run=run, pool_runs=pool_runs, mapping=said, pattern=pattern
-            )
+            yield TalliedLogs(connection, scans, mapping, pattern)
         except duckdb.Error as error:
             for scan in scans:
                 scan.diagnose()

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats import _display
+from carve_stats._columns import find_rows
 from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts, check_counts
-from carve_stats.errors import InputError
+from carve_stats.inference.same_questions import check_mismatch, join_clusters
 from carve_stats.inference.stopped import stopped_decisions, unfinished
 from carve_stats.outcomes import Answerer, Outcomes, check_outcomes
 from carve_stats.routing.rules.base import RuleInput
@@ -172,11 +173,11 @@ def join(
     check_outcomes(outcomes)
     name, answerer = outcomes.fallback(fallback)
     notes = [note for side in (counts, outcomes) if side.ledger for note in side.ledger.notes]
-    row = _rows(counts.question, outcomes.question)
+    row = find_rows(counts.question, outcomes.question)
     replayed = row >= 0
     without_outcome = len(counts) - int(replayed.sum())
-    _check_mismatch(counts, outcomes, row, without_outcome, allow_mismatch)
-    cluster = _clusters(counts, outcomes, row)
+    check_mismatch(counts, outcomes, row, allowed=allow_mismatch)
+    cluster = join_clusters(counts, outcomes, row)
 
     original, deferred = outcomes.original.correct, answerer.correct
     unknown = np.isnan(original), np.isnan(deferred)
@@ -229,76 +230,6 @@ def join(
         },
         notes=tuple(dict.fromkeys(notes)),
     )
-
-
-def _rows(ids: NDArray[np.str_], wanted: NDArray[np.str_]) -> NDArray[np.int64]:
-    """Where each wanted id stands among the sorted ids; −1 where it does not."""
-    if np.array_equal(ids, wanted):
-        return np.arange(ids.size)
-    place = np.searchsorted(ids, wanted)
-    place[place == ids.size] = 0
-    found = ids[place] == wanted if ids.size else np.zeros(wanted.size, bool)
-    return np.where(found, place, -1)
-
-
-def _check_mismatch(
-    counts: ReplayCounts,
-    outcomes: Outcomes,
-    row: NDArray[np.int64],
-    without_outcome: int,
-    allowed: bool,
-) -> None:
-    alone = np.flatnonzero(row < 0)
-    if not without_outcome and not alone.size:
-        return
-    sides = []
-    if without_outcome:
-        has_outcome = np.zeros(len(counts), bool)
-        has_outcome[row[row >= 0]] = True
-        first = str(counts.question[np.argmin(has_outcome)])
-        sides.append(f"{without_outcome} with replays and no outcome (the first: {first!r})")
-    if alone.size:
-        first = str(outcomes.question[alone[0]])
-        sides.append(f"{alone.size} with an outcome and no replays (the first: {first!r})")
-    what = " and ".join(sides)
-    if len(counts) and len(outcomes) and alone.size == len(outcomes):
-        raise InputError(
-            f"counts and outcomes have no question id in common: {what}; are they of the same"
-            " benchmark, with the same ids?"
-        )
-    if not allowed:
-        mend = "mend the ids"
-        if alone.size and counts.ledger is not None and counts.ledger.unfinished:
-            what = "; ".join([what, *counts.ledger.unfinished])
-            mend = "finish the run (the same command goes on with it)"
-            if without_outcome:
-                mend += " and mend the ids"
-        raise InputError(
-            f"counts and outcomes do not have the same question ids: {what}; {mend}, or give"
-            " allow_mismatch=True (--allow-mismatch): a question without replays then has no score,"
-            " and replays without an outcome are left out"
-        )
-
-
-def _clusters(
-    counts: ReplayCounts, outcomes: Outcomes, row: NDArray[np.int64]
-) -> NDArray[np.str_] | None:
-    """The cluster of each question of the outcomes, of whichever side has it."""
-    if counts.cluster is None:
-        return outcomes.cluster
-    both = np.flatnonzero(row >= 0)
-    of_counts = counts.cluster[row[both]]
-    if outcomes.cluster is None:
-        return of_counts if both.size == row.size else None
-    differ = np.flatnonzero(of_counts != outcomes.cluster[both])
-    if differ.size:
-        i = differ[0]
-        raise InputError(
-            f"question={str(outcomes.question[both[i]])!r} is in cluster {str(of_counts[i])!r} in"
-            f" the replays and in {str(outcomes.cluster[both[i]])!r} in the outcomes: a question"
-            " has one video"
-        )
-    return outcomes.cluster
 
 
 def _align(

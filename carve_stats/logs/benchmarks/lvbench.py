@@ -17,14 +17,14 @@ from carve_stats.logs.benchmarks.base import (
     others,
     text_in,
 )
+from carve_stats.logs.interval_texts import clock_seconds
 
 __all__ = ["NAME", "is_mine", "read"]
 
 NAME = "lvbench"
 
 _OPTION = re.compile(r"^[ \t]*\(([A-Z])\)[ \t]*", re.MULTILINE)
-_CLOCK = r"(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)"
-_INTERVAL = re.compile(rf"\s*{_CLOCK}\s*[-–—]\s*{_CLOCK}\s*")
+_DASH = re.compile(r"[-–—]")
 
 
 def is_mine(record: Mapping[str, Any]) -> bool:
@@ -98,13 +98,8 @@ def _split(text: str) -> tuple[str, dict[str, str]]:
 
 def _interval(text: str) -> tuple[float, float] | None:
     """The seconds of two clock times, minutes:seconds or hours:minutes:seconds."""
-    match = _INTERVAL.fullmatch(text)
-    if match is None:
+    times = [clock_seconds(time.strip()) for time in _DASH.split(text)]
+    if len(times) != 2:
         return None
-    times = []
-    for hours, minutes, seconds in (match.groups()[:3], match.groups()[3:]):
-        # Minutes alone may be 60 or more: "75:30" is an hour and a quarter into the video.
-        if float(seconds) >= 60 or (hours is not None and int(minutes) >= 60):
-            return None
-        times.append(3600.0 * int(hours or 0) + 60.0 * int(minutes) + float(seconds))
-    return (times[0], times[1]) if times[0] <= times[1] else None
+    start, end = times
+    return (start, end) if start is not None and end is not None and start <= end else None

@@ -1,0 +1,79 @@
+"""The tables of the paper, each in its own module ``table_….py``, found by looking here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from carve_stats.errors import InputError, unknown_name
+from carve_stats.report.paper_tables.inputs import PaperInputs
+from carve_stats.report.paper_tables.needs import what_is_missing
+from carve_stats.report.paper_tables.paper_table import PaperTable, missing_table
+from carve_stats.report.paper_tables.published import beside_published
+
+__all__ = ["build_tables", "table_names"]
+
+INTERVALS = "intervals are over videos (cluster t), unless a note says otherwise"
+
+
+def table_names() -> list[str]:
+    """The names of all tables, in the paper's order.
+
+    Examples
+    --------
+    >>> table_names()
+    ['1', '2', '3', '4', 'A1', 'A2', 'A3', 'A4', 'A5']
+    """
+    return list(_modules())
+
+
+def build_tables(
+    inputs: PaperInputs, names: Iterable[str] | None = None, *, published: bool = False
+) -> list[PaperTable]:
+    """Make tables of the paper from one's own logs.
+
+    Parameters
+    ----------
+    inputs : PaperInputs
+        What there is.
+    names : iterable of str, optional
+        Which tables, such as ``A2``; all where not given.
+    published : bool
+        Whether to put the published figures beside them.
+
+    Returns
+    -------
+    list of PaperTable
+        In the paper's order. A table whose inputs are missing says which, and has no rows.
+
+    Raises
+    ------
+    InputError
+        An unknown name, or inputs that contradict each other.
+    """
+    modules = _modules()
+    chosen = list(modules) if names is None else [name.strip().upper() for name in names]
+    for name in chosen:
+        if name not in modules:
+            raise InputError(unknown_name("table", name, modules))
+    made = []
+    for name in (one for one in modules if one in chosen):
+        module = modules[name]
+        missing = what_is_missing(module.NEEDS, inputs)
+        table = missing_table(name, module.CAPTION, missing) if missing else module.build(inputs)
+        table = replace(table, level=inputs.level)
+        if table.has_intervals:
+            table = replace(table, notes=(INTERVALS, *table.notes))
+        made.append(beside_published(table, module.PUBLISHED) if published else table)
+    return made
+
+
+@cache
+def _modules() -> dict[str, Any]:
+    found = (m.name for m in iter_modules(__path__) if m.name.startswith("table_"))
+    modules = [import_module(f"{__name__}.{name}") for name in sorted(found)]
+    return {module.NAME: module for module in modules}

@@ -1,0 +1,68 @@
+"""Table 4: every method's accuracy, its cost, and what it changes."""
+
+from __future__ import annotations
+
+from carve_stats.report.paper_tables.inputs import PaperInputs, common_k
+from carve_stats.report.paper_tables.needs import what_is_missing
+from carve_stats.report.paper_tables.paper_table import Column, Figure, PaperTable, Row, figure
+from carve_stats.routing.methods import MethodRow, compare_methods
+
+NAME = "4"
+CAPTION = "Accuracy of each method, and its change from the original answers, in points"
+NEEDS = ("outcomes", "alternative")
+PUBLISHED = "table4_accuracy.csv"
+
+LABELS = (("method", "method"),)
+COLUMNS = (
+    Column("accuracy_pct", "accuracy %", 2),
+    Column("tools", "tools", 2),
+    Column("tokens_k", "tokens, k", 1),
+    Column("delta_accuracy", "change", 2, True, ends=("ci_low", "ci_high")),
+    Column("repairs", "repairs", 0),
+    Column("harms", "harms", 0),
+)
+RULE = "score <= 0"
+WITHOUT_RULE = "no rows of deferral by the score and at random: they need {missing}"
+
+
+def build(inputs: PaperInputs) -> PaperTable:
+    """The original answers, each alternative, chance, and the rule."""
+    missing = what_is_missing(("scores", "fallback"), inputs)
+    result = compare_methods(
+        inputs.outcomes,  # type: ignore[arg-type]  # NEEDS
+        inputs.main,
+        rules=() if missing else (RULE,),
+        fallback=inputs.fallback,
+        level=inputs.level,
+        allow_mismatch=inputs.allow_mismatch,
+    )
+    k = common_k(inputs.main)
+    notes = [WITHOUT_RULE.format(missing="; ".join(missing))] if missing else []
+    return PaperTable(
+        name=NAME,
+        caption=CAPTION + ("" if result.fallback is None else f"; deferral to {result.fallback}"),
+        labels=LABELS,
+        columns=COLUMNS,
+        rows=tuple(_row(row, k) for row in result.rows),
+        notes=(*inputs.which(), *notes, *inputs.method_notes, *result.notes),
+    )
+
+
+def _row(row: MethodRow, k: int | None) -> Row:
+    key, label = row.method, row.method
+    if row.kind == "original":
+        key, label = "vanilla", "original answers"
+    elif row.kind == "random":
+        key, label = "random_deferral", "at random, as many as Δ̂ ≤ 0"
+    elif row.kind == "rule":
+        key, label = f"carve_le0_k{k}", "Δ̂ ≤ 0"
+    itself = row.kind == "original"
+    figures = {
+        "accuracy_pct": Figure(figure(row.accuracy, times=100).value),
+        "tools": figure(row.tools),
+        "tokens_k": figure(row.tokens, times=1 / 1000),
+        "delta_accuracy": Figure() if itself else figure(row.change_points),
+        "repairs": Figure() if itself else figure(row.repairs),
+        "harms": Figure() if itself else figure(row.harms),
+    }
+    return Row((key,), figures, labels=(label,))

@@ -1,0 +1,79 @@
+"""Table A5: whether a rule chosen with one backbone gains with the other."""
+
+from __future__ import annotations
+
+from carve_stats.report.paper_tables.inputs import Backbone, PaperInputs
+from carve_stats.report.paper_tables.paper_table import Column, Figure, PaperTable, Row, figure
+from carve_stats.routing.transfer import SPREAD, rule_transfer
+from carve_stats.routing.transfer_result import SplitGain
+
+NAME = "A5"
+CAPTION = (
+    "Gain in points of the rule chosen on one half of the videos: on the other half, and there with"
+    " the other backbone"
+)
+NEEDS = ("outcomes", "fallback", "second backbone", "videos")
+PUBLISHED = "a5_transfer.csv"
+
+LABELS = (("source", "source"),)
+COLUMNS = (
+    Column("source_gain_mean", "source gain", 2, True),
+    Column("source_gain_sd", "SD", 2),
+    Column("transfer_gain_mean", "transfer gain", 2, True),
+    Column("transfer_gain_sd", "SD", 2),
+    Column("rule_selected_pct", "rule chosen %", 1),
+)
+SPLITS = 400
+OVER_SPLITS = "the SD is over splits, and no standard error: all splits share the same videos"
+CHOSEN = "{source}: {rule} is the rule chosen most often"
+
+
+def build(inputs: PaperInputs) -> PaperTable:
+    """One row a backbone that rules are chosen with."""
+    outcomes, second = inputs.outcomes, inputs.second
+    assert outcomes is not None  # NEEDS
+    assert second is not None
+    first = Backbone(inputs.name, inputs.main, outcomes)
+    rows, notes = [], [*inputs.which()]
+    for source, target in ((first, second), (second, first)):
+        result = rule_transfer(
+            source.counts,
+            source.outcomes,
+            target.counts,
+            target.outcomes,
+            rng=inputs.seed,
+            splits=SPLITS,
+            level=inputs.level,
+            fallback=_fallback(source, inputs),
+            target_fallback=_fallback(target, inputs),
+            allow_mismatch=inputs.allow_mismatch,
+        )
+        most = max(result.rules, key=lambda rule: rule.chosen)  # of equal ones the first
+        figures = {
+            **_gain("source_gain", result.source_gain),
+            **_gain("transfer_gain", result.transfer_gain),
+            "rule_selected_pct": figure(100 * most.chosen),
+        }
+        rows.append(Row((source.name,), figures))
+        notes.append(CHOSEN.format(source=source.name, rule=most.rule))
+        # Of rows that are not in this table.
+        notes += [note for note in result.notes if note != SPREAD]
+    return PaperTable(
+        name=NAME,
+        caption=f"{CAPTION} ({SPLITS} splits)",
+        labels=LABELS,
+        columns=COLUMNS,
+        rows=tuple(rows),
+        notes=(OVER_SPLITS, *dict.fromkeys(notes)),
+    )
+
+
+def _fallback(backbone: Backbone, inputs: PaperInputs) -> str:
+    """The named alternative, or the only one, whatever it is called on this side."""
+    alternatives = backbone.outcomes.alternatives
+    named = inputs.fallback if len(alternatives) > 1 or inputs.fallback in alternatives else None
+    return backbone.outcomes.fallback(named)[0]
+
+
+def _gain(name: str, gain: SplitGain) -> dict[str, Figure]:
+    return {f"{name}_mean": figure(gain.mean), f"{name}_sd": figure(gain.sd)}

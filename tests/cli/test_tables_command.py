@@ -1,0 +1,222 @@
+"""`carve-stats tables`: the library's tables, files, order of rows and runs, wrong input."""
+
+import csv
+import json
+import random
+
+import numpy as np
+import pytest
+
+import carve_stats as cs
+from carve_stats.report.paper_tables import build_tables, table_names
+from carve_stats.report.paper_tables.formats import as_csv, as_markdown, as_text
+from carve_stats.report.paper_tables.inputs import Backbone, PaperInputs
+
+N, VIDEOS = 60, 12
+
+
+def write(path, rows):
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def draw(seed):
+    """Rows of counted logs of three runs, of outcomes and of intervals."""
+    drawn = cs.Population.paper().draw(N, clusters=VIDEOS, rng=3)
+    rng = np.random.default_rng(seed)
+    logs = []
+    for run in ("one", "three", "two"):
+        counts = drawn.replay(k=3, p_self=0.2, rng=int(rng.integers(10**9))).to_dict()
+        for i in range(N):
+            row = {"run": run, "question_id": counts["question"][i]}
+            row["video_id"] = counts["cluster"][i]
+            for arm in ("self", "sham", "destroy"):
+                row[f"{arm}_flips"] = counts[f"{arm}_flips"][i]
+                row[f"{arm}_replays"] = 3
+            logs.append(row)
+    outcomes = [
+        {
+            "question_id": row["question_id"],
+            "original_correct": int(rng.random() < 0.5),
+            "strong_correct": int(rng.random() < 0.6),
+            "sure": int(rng.integers(100)),
+        }
+        for row in logs[:N]
+    ]
+    intervals = [
+        {"question_id": row["question_id"], "retrieved": f"{start}-{start + 9}", "gold": "12:20"}
+        for row, start in zip(logs[:N], rng.integers(0, 25, N).tolist(), strict=True)
+    ]
+    return logs, outcomes, intervals
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The files of two backbones."""
+    paths = {}
+    for name, seed in (("a", 1), ("b", 2)):
+        for what, rows in zip(("logs", "outcomes", "intervals"), draw(seed), strict=True):
+            paths[what, name] = write(tmp_path / f"{what}_{name}.csv", rows)
+    return paths
+
+
+def arguments(files):
+    return [
+        "tables", files["logs", "a"], files["outcomes", "a"], "--intervals",
+        files["intervals", "a"], "--interval-format", "seconds", "--confidence", "sure",
+        "--second-backbone", files["logs", "b"], files["outcomes", "b"], "--seed", 4,
+    ]  # fmt: skip
+
+
+def expected_tables(files, **options):
+    intervals = cs.read_intervals(files["intervals", "a"], format="seconds")
+    outcomes = cs.read_outcomes(files["outcomes", "a"])
+    inputs = PaperInputs(
+        runs=cs.read_runs(files["logs", "a"]),
+        outcomes=outcomes.with_covariates(intervals.question, intervals.overlap()),
+        confidence="sure",
+        second=Backbone(
+            "second",
+            cs.read_runs(files["logs", "b"])["one"],
+            cs.read_outcomes(files["outcomes", "b"]),
+        ),
+        seed=4,
+    )
+    return build_tables(inputs, **options)
+
+
+def test_tables_are_the_librarys(files, command_json):
+    result = command_json(*arguments(files), "--published")
+    assert [table["table"] for table in result["tables"]] == table_names()
+    assert all(table["missing"] is None for table in result["tables"])
+    expected = expected_tables(files, published=True)
+    assert result["tables"] == json.loads(json.dumps([table.to_dict() for table in expected]))
+
+
+def test_order_of_rows_files_and_runs_changes_nothing(files, tmp_path, command_json):
+    first = command_json(*arguments(files))
+    logs, outcomes, intervals = draw(1)
+    rng = random.Random(1)
+    for rows in (logs, outcomes, intervals):
+        rng.shuffle(rows)
+    write(files["outcomes", "a"], outcomes)
+    write(files["intervals", "a"], intervals)
+    halves = [write(tmp_path / f"half_{i}.csv", logs[i::2]) for i in (1, 0)]
+    again = ["tables", *halves, *arguments(files)[2:]]
+    assert command_json(*again)["tables"] == first["tables"]
+
+
+def test_formats_and_files(files, tmp_path, command):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    (folder / "table_a5.md").write_text("of an earlier run")
+    (folder / "notes.md").write_text("mine")
+    chosen = ["--format", "markdown", "--tables", "1, a2", "--output", folder]
+    status, out, err = command(*arguments(files), *chosen)
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [str(folder / "table_1.md"), str(folder / "table_a2.md")]
+    expected = expected_tables(files, names=["1", "A2"])
+    assert (folder / "table_a2.md").read_text() == as_markdown(expected[1]) + "\n"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "notes.md", "table_1.md", "table_a2.md",
+    ]  # fmt: skip
+    status, out, _ = command(*arguments(files), "--format", "csv", "--tables", "A2")
+    assert out == as_csv(expected[1]) + "\n"
+    status, out, _ = command(*arguments(files), "--format", "csv", "--tables", "A2,1")
+    assert out.startswith("# Table 1: ")
+    assert "\n\n# Table A2: " in out
+
+
+def test_text_says_each_note_once(files, command):
+    status, out, _ = command(*arguments(files))
+    assert status == 0
+    notes = [line for line in out.splitlines() if line.startswith("  * ")]
+    assert len(notes) == len(set(notes))
+    assert as_text(expected_tables(files, names=["1"])[0]) in out
+
+
+def test_missing_inputs_are_one_line_each_and_no_error(files, tmp_path, command):
+    status, out, err = command("tables", files["logs", "a"])
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    missing = [line for line in lines if line.startswith("Table ") and " needs " in line]
+    assert [line.split(":")[0].removeprefix("Table ") for line in missing] == [
+        "2", "3", "4", "A3", "A4", "A5",
+    ]  # fmt: skip
+    assert "--second-backbone LOGS OUTCOMES" in missing[-1]
+    logs, *_ = draw(1)
+    halves = [write(tmp_path / f"half_{i}.csv", logs[i::2]) for i in (0, 1)]
+    status, out, _ = command("tables", *halves, "--no-outcomes", "--tables", "2,A1")
+    assert status == 0
+    assert out.startswith("Table 2: needs outcomes")
+    assert "\n\nTable A1: How well" in out
+
+
+def test_logs_without_runs_that_overlap(tmp_path, files, command_json, refused):
+    logs, *_ = draw(1)
+    paths = []
+    for run in ("one", "three"):
+        rows = [{k: v for k, v in row.items() if k != "run"} for row in logs if row["run"] == run]
+        paths.append(write(tmp_path / f"{run}.csv", rows))
+    error = refused("tables", *paths, files["outcomes", "a"])
+    assert logs[0]["question_id"] in error or str(paths[1]) in error
+    result = command_json(
+        "tables", *paths, files["outcomes", "a"], "--run-per-log", "--tables", "A1"
+    )
+    runs = [cs.read_replays(path) for path in paths]
+    expected = cs.reproducibility(*runs).observed.pearson
+    (row,) = result["tables"][0]["rows"]
+    assert row["pearson_r"] == expected.estimate
+    assert str(paths[0]) in refused("tables", paths[0], *paths, files["outcomes", "a"],
+                                    "--run-per-log")  # fmt: skip
+
+
+def test_majority_of_self_replays_is_a_method(tmp_path, command_json):
+    rng = random.Random(2)
+    replays, outcomes = [], []
+    for i in range(20):
+        gold, frozen = rng.choice("AB"), rng.choice("AB")
+        outcomes.append(
+            {"question_id": f"q{i}", "gold_answer": gold, "original_answer": frozen,
+             "strong_correct": rng.randrange(2)}
+        )  # fmt: skip
+        for condition in ("SELF", "SHAM", "DESTROY"):
+            replays += [
+                {"question_id": f"q{i}", "video_id": f"v{i // 4}", "condition": condition,
+                 "repetition": j, "answer": rng.choice("AAB"), "reference_answer": frozen}
+                for j in range(2)
+            ]  # fmt: skip
+    logs = write(tmp_path / "replays.csv", replays)
+    judged = write(tmp_path / "outcomes.csv", outcomes)
+    result = command_json("tables", logs, judged, "--self-consistency", "--tables", "3,4")
+    rows = {row["method"]: row for row in result["tables"][1]["rows"]}
+    right = 0
+    for one in outcomes:
+        said = [r["answer"] for r in replays if r["question_id"] == one["question_id"]
+                and r["condition"] == "SELF"]  # fmt: skip
+        frozen = one["original_answer"]  # where both answers were given as often
+        majority = frozen if said.count("A") == 1 else said[0]
+        right += majority == one["gold_answer"]
+    assert rows["self_consistency"]["accuracy_pct"] == pytest.approx(100 * right / 20)
+    assert any("several answers that most SELF" in note for note in result["tables"][1]["notes"])
+    assert result["tables"][0]["missing"] is None  # still deferred to the only other answerer
+    assert result["tables"][0]["caption"].endswith("to strong")
+
+
+def test_wrong_options_are_one_line(files, tmp_path, refused):
+    logs, outcomes = files["logs", "a"], files["outcomes", "a"]
+    assert "--interval-format" in refused("tables", logs, outcomes, "--intervals", logs)
+    assert "OUTCOMES" in refused("tables", logs, "--confidence", "sure")
+    assert "A7" in refused("tables", logs, outcomes, "--tables", "1,A7")
+    assert "sur" in refused("tables", logs, outcomes, "--confidence", "sur")
+    assert "nobody" in refused("tables", logs, outcomes, "--fallback", "nobody")
+    assert "four" in refused("tables", logs, outcomes, "--run", "four")
+    assert "--pool-runs" in refused("tables", logs, outcomes, "--run", "one", "--pool-runs")
+    assert "--output" in refused("tables", logs, outcomes, "--output", logs)
+    assert "--seed" in refused("tables", logs, outcomes, "--seed", -1)
+    rows = draw(1)[1][1:]
+    short = write(tmp_path / "short.csv", rows)
+    assert repr(draw(1)[1][0]["question_id"]) in refused("tables", logs, short)
