@@ -290,7 +290,7 @@ def stratified_scores(
             "left_out": {**data.questions["left_out"], **left_out},
         },
         interval=method,
-        notes=tuple(dict.fromkeys([*data.notes, *_notes(strata, total)])),
+        notes=tuple(dict.fromkeys([*data.notes, *_left_out(left_out), *_notes(strata, total)])),
     )
 
 
@@ -383,6 +383,12 @@ def _means(
     }
 
 
+def _left_out(left_out: Mapping[str, int]) -> list[str]:
+    return [
+        f"{_display.counted(n, 'question')} left out: {reason}" for reason, n in left_out.items()
+    ]
+
+
 def _notes(strata: list[Stratum], total: Stratum) -> list[str]:
     reasons: list[tuple[str, str | None]] = []
     for stratum in strata:
@@ -394,6 +400,8 @@ def _notes(strata: list[Stratum], total: Stratum) -> list[str]:
             reasons.append((stratum.label, own.pop()))
         else:
             reasons += [(f"{stratum.label}: {name}", one.note) for name, one in arms.items()]
+    # With that of all questions, what holds for every stratum is not said as if of all.
+    reasons.append(("all questions", total.score.note))
     notes = explain(reasons) if total.questions else [NO_QUESTIONS]
     if total.questions and not total.self_questions:
         notes.append(NO_SELF)

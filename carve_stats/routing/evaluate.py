@@ -37,6 +37,7 @@ CONTROLS = {
     "by_cluster": "as many of each cluster",
     "matched": "as many of each stratum of {match}",
 }
+AT_RANDOM = "at random, "
 NO_CLUSTERS = "no control by cluster: which questions share a video is not known"
 
 
@@ -289,7 +290,7 @@ def evaluate_rule(
     notes += match_notes
     notes += [control.note for control in controls.values() if control and control.note]
     notes += [
-        f"at random, {control_label(name, match)}: {control.chance}"
+        f"{AT_RANDOM}{control_label(name, match)}: {control.chance}"
         for name, control in controls.items()
         if control and control.chance
     ]

@@ -17,6 +17,7 @@ from carve_stats.law.score_rule import ScoreRule
 from carve_stats.outcomes import Outcomes
 from carve_stats.routing.controls import RandomControl
 from carve_stats.routing.evaluate import (
+    AT_RANDOM,
     RoutingEvaluation,
     clusters_and_intervals,
     control_label,
@@ -244,8 +245,7 @@ def compare_policies(
     rows.append(_row(str(Always()), "always", last.always_defer))
     controls = {name: control for name, control in last.controls.items() if control is not None}
     rows += [_random(name, last, control) for name, control in controls.items()]
-    notes = [note for one in evaluations for note in one.notes]
-    notes.append(ALWAYS)
+    notes = [*_notes_of(evaluations), ALWAYS]
     if controls:
         notes.append(RANDOM.format(rule=last.rule))
     return PoliciesTable(
@@ -259,6 +259,19 @@ def compare_policies(
         interval=last.interval,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _notes_of(evaluations: Sequence[RoutingEvaluation]) -> list[str]:
+    """Notes of all rules once; of some only with their names; of controls those that are shown."""
+    *others, last = evaluations
+    shared = [note for note in last.notes if all(note in one.notes for one in others)]
+    own = [
+        f"{one.rule}: {note}"
+        for one in evaluations
+        for note in one.notes
+        if note not in shared and (one is last or not note.startswith(AT_RANDOM))
+    ]
+    return [*shared, *own]
 
 
 def _row(name: str, kind: str, value: DeferralValue) -> PolicyRow:

@@ -72,8 +72,9 @@ def risk_coverage(
     Parameters
     ----------
     score : array_like of float, shape (n,)
-        The higher, the more an answer is trusted: Δ̂, a confidence. None or NaN where there is
-        none; such questions are left out and counted.
+        The higher, the more an answer is trusted: Δ̂, a confidence. Ties are equal numbers, as in
+        `ReplayCounts.score`; y/3 − x/3 has rounding in it. None or NaN where there is none; such
+        questions are left out and counted.
     correct : array_like, shape (n,)
         Whether the answer is right: 1 or 0, True or False; None or NaN where not known, left out
         and counted.

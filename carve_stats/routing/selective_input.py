@@ -15,6 +15,11 @@ from carve_stats.errors import InputError
 __all__ = ["SelectiveInput", "selective_input"]
 
 NOT_KNOWN = "outcome not known"
+_ROUNDING = 1e-12
+NEARLY_TIED = (
+    "some values of {name} differ by rounding only and do not count as tied: take"
+    " ReplayCounts.score, or round them"
+)
 LEFT_OUT = "{n} left out ({why}): coverage is a share of the others"
 
 
@@ -97,11 +102,26 @@ def selective_input(
         wrong=wrong[order],
         codes=None if codes is None else codes[order],
         questions={"read": right.size, "used": int(wrong.size), "left_out": left_out},
-        notes=tuple(
-            LEFT_OUT.format(n=_display.counted(n, "question"), why=why)
-            for why, n in left_out.items()
+        notes=(
+            *(
+                LEFT_OUT.format(n=_display.counted(n, "question"), why=why)
+                for why, n in left_out.items()
+            ),
+            *(
+                NEARLY_TIED.format(name=name)
+                for name, column in zip(columns, kept, strict=True)
+                if _nearly_tied(column)
+            ),
         ),
     )
+
+
+def _nearly_tied(column: NDArray[np.float64]) -> bool:
+    """Whether some scores differ by no more than rounding."""
+    values = np.unique(column)
+    finite = values[np.isfinite(values)]
+    near = _ROUNDING * np.maximum(1.0, np.abs(finite[1:]))
+    return bool((np.diff(finite) <= near).any())
 
 
 def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:

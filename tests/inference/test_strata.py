@@ -306,3 +306,13 @@ class TestRefused:
     def test_an_unknown_stratum(self):
         with pytest.raises(InputError, match=r"no stratum .*covered true × correct true"):
             stratified_scores(*small([1, 0, 1, 0]))["yes", "no"]
+
+
+def test_a_left_out_question_is_noted_and_a_note_of_strata_is_not_one_of_all():
+    counts = ReplayCounts(list("abc"), [0, 1, 0], [3] * 3, [2, 1, 3], [3] * 3, cluster=list("uvw"))
+    outcomes = Outcomes(list("abc"), [1, 0, 1], {}, covariates={"covered": ["yes", "no", ""]})
+    result = stratified_scores(counts, outcomes, by="covered")
+    assert "1 question left out: covered not known" in result.notes
+    (alone,) = (n for n in result.notes if "one cluster" in n)
+    assert alone.startswith("covered")
+    assert result.total.score.low is not None

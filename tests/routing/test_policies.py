@@ -9,6 +9,7 @@ from routing_cases import published_log, random_log
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.outcomes import Outcomes
+from carve_stats.routing.evaluate import evaluate_rule
 from carve_stats.routing.policies import compare_policies
 
 
@@ -119,3 +120,20 @@ def test_the_table_shows_what_it_holds():
     assert "<table>" in table._repr_html_()
     with pytest.raises(InputError, match="no policy 'delta<0' in the table"):
         table["delta<0"]
+
+
+def test_notes_say_which_rule_they_are_of():
+    # Two questions: "score < 0" defers one, "score <= 0" too, and "score = 0" none.
+    counts = ReplayCounts(list("ab"), [0, 3], [3, 3], [3, 0], [3, 3], cluster=list("vw"))
+    outcomes = Outcomes(list("ab"), [1, 0], {"f": [0, 1]})
+    rules = ("score = 0", "score <= 0")
+    alone = {rule: evaluate_rule(counts, outcomes, rule).notes for rule in rules}
+    notes = compare_policies(counts, outcomes, rules=rules).notes
+    for note in alone["score = 0"]:
+        if note in alone["score <= 0"]:
+            assert note in notes
+        elif note.startswith("at random, "):  # its controls are not in the table
+            assert not any(one.endswith(note) for one in notes)
+        else:
+            assert f"score = 0: {note}" in notes
+    assert any(note.startswith("score = 0: ") for note in notes)

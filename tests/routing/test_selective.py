@@ -452,3 +452,15 @@ def test_wrong_options_are_one_line(options, message):
 def test_two_scores_need_two_names():
     with pytest.raises(InputError, match="must be two different names"):
         compare_selective([1], [2], [1], names=("x", "x"))
+
+
+def test_ties_that_rounding_broke_are_remarked_on():
+    def remarks(score):
+        notes = risk_coverage(score, [0, 1, 1]).notes
+        return [
+            note for note in notes if note.startswith("some values of score differ by rounding")
+        ]
+
+    assert len(remarks([2 / 3 - 1 / 3, 1 - 2 / 3, 1 / 3])) == 1
+    assert remarks([1 / 3, 1 / 3, 2 / 3]) == []
+    assert remarks([1e-9, 2e-9, np.inf]) == []
