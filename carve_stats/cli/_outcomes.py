@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 import click
 
+from carve_stats.cli._logs import read_mapping
 from carve_stats.errors import InputError
 
-__all__ = ["outcome_options", "read_outcome_table", "read_pairs"]
+__all__ = ["check_backbone", "outcome_options", "read_outcome_table", "read_pairs"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -67,6 +68,32 @@ def read_outcome_table(
         gold=gold,
         columns=columns or None,
         videos=None if gold is None else videos,
+    )
+
+
+def check_backbone(
+    logs: tuple[str, ...],
+    path: str,
+    outcomes: Any,
+    *,
+    gold: str | None,
+    answers: tuple[str, ...],
+    outcome_map: tuple[str, ...],
+    columns: tuple[str, ...],
+    run: str | None,
+) -> None:
+    """Refuse outcomes of other frozen answers than those of the logs, where both know them."""
+    from carve_stats.logs.frozen_answers import check_frozen_answers
+
+    check_frozen_answers(
+        list(logs),
+        outcomes,
+        path,
+        gold=gold,
+        answers=read_pairs("--answers", "NAME=FILE", "strong=strong.csv", answers),
+        outcome_columns=read_pairs("--outcome-map", "NAME=COLUMN", "question_id=qid", outcome_map),
+        columns=read_mapping(columns),
+        run=run,
     )
 
 

@@ -12,7 +12,12 @@ import click
 from carve_stats.cli._budgets import read_budgets
 from carve_stats.cli._figure_folder import check_folder, write_figures
 from carve_stats.cli._logs import log_options, read_logs
-from carve_stats.cli._outcomes import outcome_options, read_outcome_table, read_pairs
+from carve_stats.cli._outcomes import (
+    check_backbone,
+    outcome_options,
+    read_outcome_table,
+    read_pairs,
+)
 from carve_stats.cli._output import echo_json, json_option
 from carve_stats.errors import InputError
 
@@ -131,6 +136,16 @@ def route(
     counts = read_logs(**options)
     table = read_outcome_table(
         outcomes, gold=gold, answers=answers, outcome_map=outcome_map, videos=options["videos"]
+    )
+    check_backbone(
+        options["logs"],
+        outcomes,
+        table,
+        gold=gold,
+        answers=answers,
+        outcome_map=outcome_map,
+        columns=options["columns"],
+        run=options["run"],
     )
     results = _evaluate(
         counts,

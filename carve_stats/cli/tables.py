@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from carve_stats.cli._figure_folder import check_folder
-from carve_stats.cli._logs import log_options, read_each_run, read_mapping
-from carve_stats.cli._outcomes import outcome_options, read_outcome_table, read_pairs
+from carve_stats.cli._logs import log_options, read_each_run, read_logs, read_mapping
+from carve_stats.cli._outcomes import (
+    check_backbone,
+    outcome_options,
+    read_outcome_table,
+    read_pairs,
+)
 from carve_stats.cli._output import echo_json, json_option
+from carve_stats.cli._table_file import refuse_input
 from carve_stats.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,8 +107,13 @@ def tables(
     LOGS is a folder in the CARVE layout, a run directory, or JSONL, CSV or Parquet files.
     OUTCOMES, the last argument, has one row a question: question_id, original_correct, and
     NAME_correct of each other answerer. Runs are told apart by the records' own run; tables that
-    speak of one run take --run, or else the first of those with the most common k. A table whose
-    inputs are missing says which.
+    speak of one run take the first of those with the most common k. With --run every table is of
+    that run alone, with --pool-runs of all runs added up (and A1, of pairs of runs, is not made).
+    A run that holds all replays of another extends it and counts once in tables 1 and A1. A table
+    whose inputs are missing says which. If all arguments are LOGS, say --no-outcomes.
+
+    With --output, CSV has its notes in table_….notes.txt; several CSV tables on the screen have
+    them in lines that begin with #.
 
     \b
     Examples:
@@ -139,9 +150,10 @@ def tables(
         second = options["second_backbone"] or ()
         read = [*logs, *filter(None, more), *named.values(), *second]
         folder = check_folder(output, read, option="--output")
+        _check_targets(folder, names, FORMATS[form], read)
     inputs = _read_inputs(logs, outcomes, **options)
     made = build_tables(inputs, names, published=published)
-    written = [] if folder is None else _write(folder, made, FORMATS[form], table_names())
+    written = [] if folder is None else _write(folder, made, FORMATS[form])
     if as_json:
         echo_json({"tables": [table.to_dict() for table in made], "files": written})
     elif folder is None:
@@ -185,29 +197,61 @@ def _read_inputs(
     outcome_reading = dict(gold=gold, outcome_map=outcome_map, videos=reading["videos"])
     settings.pop("no_outcomes")
     runs = read_each_run(logs, per_log=run_per_log, **reading)
+    pooled = None
+    if pool_runs:
+        # Reading them again together finds a run that is counted twice; counts alone cannot.
+        pooled = (
+            _pool(runs) if run_per_log else read_logs(logs, run=None, pool_runs=True, **reading)
+        )
     outcomes = None
     if outcomes_path is not None:
-        outcomes = read_outcome_table(outcomes_path, answers=answers, **outcome_reading)
+        outcomes = _read_last_as_outcomes(
+            outcomes_path, reading, answers=answers, **outcome_reading
+        )
+        check_backbone(
+            logs,
+            outcomes_path,
+            outcomes,
+            gold=gold,
+            answers=answers,
+            outcome_map=outcome_map,
+            columns=reading["columns"],
+            run=None if run_per_log else run,
+        )
     if intervals is not None and outcomes is not None:
         outcomes = _with_overlap(
             outcomes, intervals, str(interval_format), interval_gold, settings["allow_mismatch"]
         )
     second = None
     if second_backbone is not None:
-        theirs = read_each_run((second_backbone[0],), per_log=False, **reading)
+        theirs = PaperInputs(
+            runs=(each := read_each_run((second_backbone[0],), per_log=False, **reading)),
+            run=run if run in each else None,
+            pooled=read_logs((second_backbone[0],), run=None, pool_runs=True, **reading)
+            if pool_runs
+            else None,
+        )
+        their_outcomes = read_outcome_table(second_backbone[1], answers=(), **outcome_reading)
+        check_backbone(
+            (second_backbone[0],),
+            second_backbone[1],
+            their_outcomes,
+            gold=gold,
+            answers=(),
+            outcome_map=outcome_map,
+            columns=reading["columns"],
+            run=theirs.run,
+        )
         second = Backbone(
             names[1],
-            PaperInputs(
-                runs=theirs,
-                run=run if run in theirs else None,
-                pooled=_pool(theirs) if pool_runs else None,
-            ).main,
-            read_outcome_table(second_backbone[1], answers=(), **outcome_reading),
+            theirs.main,
+            their_outcomes,
+            which=_say_which(theirs),
         )
     inputs = PaperInputs(
         runs=runs,
         run=run,
-        pooled=_pool(runs) if pool_runs else None,
+        pooled=pooled,
         outcomes=outcomes,
         second=second,
         name=names[0],
@@ -260,6 +304,29 @@ def _with_self_consistency(
     )
 
 
+def _read_last_as_outcomes(path: str, reading: dict[str, Any], **options: Any) -> Outcomes:
+    """The last argument read as outcomes; if it holds replays instead, that is said."""
+    try:
+        outcomes: Outcomes = read_outcome_table(path, **options)
+    except InputError as error:
+        try:
+            read_each_run((path,), per_log=False, **reading)
+        except InputError:
+            raise error from None
+        raise InputError(
+            f"{path}: holds replays, and the last argument is OUTCOMES; if there are no outcomes,"
+            " say --no-outcomes"
+        ) from None
+    return outcomes
+
+
+def _say_which(inputs: PaperInputs) -> str:
+    """Which run a backbone's figures are of; empty where it has no name."""
+    from carve_stats.report.paper_tables.runs_apart import name_run
+
+    return "; ".join(inputs.which()) or (name_run(inputs.main_run) if inputs.main_run else "")
+
+
 def _pool(runs: dict[str, ReplayCounts]) -> ReplayCounts:
     first, *others = runs.values()
     for other in others:
@@ -277,33 +344,50 @@ def _with_overlap(
 
 
 def _shown(made: list[PaperTable], form: str, write: Format) -> list[str]:
-    """Each table; in text no note a second time, in CSV a title where there are several."""
-    told: set[str] = set()
+    """Each table, complete; several in CSV with their titles and notes in comments."""
     blocks = []
     for table in made:
-        one = table
-        if form == "text":
-            one = replace(table, notes=tuple(n for n in table.notes if n not in told))
-            told.update(table.notes)
-        body = write.write(one)
+        body = write.write(table)
         if form == "csv" and (len(made) > 1 or table.missing is not None):
-            body = f"# {table.title}" + (f"\n{body}" if table.missing is None else "")
+            comments = [f"# {line}" for line in _title_and_notes(table)]
+            body = "\n".join([*comments, *([body] if table.missing is None else [])])
         blocks.append(body)
     return blocks
 
 
-def _write(folder: Path, made: list[PaperTable], form: Format, all_names: list[str]) -> list[str]:
-    """Write the tables; older files of tables that are not made now are removed."""
+def _title_and_notes(table: PaperTable) -> list[str]:
+    return [" ".join(line.split()) for line in (table.title, *table.notes)]
+
+
+def _targets(folder: Path, name: str, form: Format) -> dict[str, Path]:
+    """The files of a table, by what is in them."""
+    stem = f"table_{name.strip().lower()}"
+    targets = {"table": folder / f"{stem}.{form.ending}"}
+    if form.ending == "csv":
+        targets["notes"] = folder / f"{stem}.notes.txt"
+    return targets
+
+
+def _check_targets(folder: Path, names: list[str], form: Format, read: list[str]) -> None:
+    """Refuse files that will be read, and folders, before anything is read or written."""
+    for name in names:
+        for target in _targets(folder, name, form).values():
+            named = f"--output: {str(target)!r}"
+            if target.is_dir():
+                raise InputError(f"{named} is a folder: name another folder for the tables")
+            refuse_input(target, [path for path in read if Path(path).is_file()], named=named)
+
+
+def _write(folder: Path, made: list[PaperTable], form: Format) -> list[str]:
     from carve_stats.replay.files import replace_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    there = {table.name: table for table in made if table.missing is None}
     written = []
-    for name in all_names:
-        target = folder / f"table_{name.lower()}.{form.ending}"
-        if name in there:
-            replace_file(target, (form.write(there[name]) + "\n").encode())
+    for table in made:
+        if table.missing is not None:
+            continue
+        texts = {"table": form.write(table), "notes": "\n".join(_title_and_notes(table))}
+        for what, target in _targets(folder, table.name, form).items():
+            replace_file(target, (texts[what] + "\n").encode())
             written.append(str(target))
-        elif target.is_file():
-            target.unlink()
     return written

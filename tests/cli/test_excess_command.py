@@ -225,3 +225,22 @@ def test_records_of_a_stopped_run_elsewhere_are_refused(stopped_run, tmp_path, r
     line = refused("excess", copied)
     assert "copied.jsonl" in line
     assert "read the run's own directory" in line
+
+
+def test_a_run_and_its_extension_are_not_added_up(tmp_path, command, refused):
+    """The first three replays of the longer run are the shorter one's."""
+    lines = [
+        json.dumps(
+            {"run": run, "question_id": f"q{i}", "video_id": f"v{i // 3}", "condition": condition,
+             "repetition": j, "flip": (i * 5 + j * 3 + j * j * i) % 7 % 2}
+        )
+        for run, k in (("seed1", 3), ("seed1-k5", 5))
+        for i in range(40)
+        for condition in ("SHAM", "DESTROY")
+        for j in range(k)
+    ]  # fmt: skip
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(lines) + "\n")
+    for line in (("excess", log, "--pool-runs"), ("tables", log, "--no-outcomes", "--pool-runs")):
+        assert "run 'seed1' are in run 'seed1-k5' as well" in refused(*line)
+    assert command("excess", log, "--run", "seed1")[0] == 0

@@ -357,3 +357,25 @@ def test_of_a_run_that_stopped_early_other_rules_on_the_score_are_refused(
     line = refused("route", stopped, outcomes, "--rule", "score < 0")
     assert "stopped when 'score <= 0' was decided; give that rule, or full replays" in line
     assert "stopped early" in refused("route", stopped, outcomes, "--rule", "lowest 20")
+
+
+def test_outcomes_of_another_backbone_are_refused(tmp_path, command, refused):
+    """Both sides know the frozen answer, and they differ."""
+    ids = ["q1", "q2"] * 4
+    log = {"question_id": ids, "condition": ["SHAM"] * 4 + ["DESTROY"] * 4,
+           "repetition": [0, 0, 1, 1] * 2, "answer": list("AABBABBA"),
+           "reference_answer": list("ABABABAB")}  # fmt: skip
+    outcomes = {"question_id": ["q1", "q2"], "original_answer": ["A", "D"],
+                "original_correct": [1, 0], "strong_correct": [1, 1]}  # fmt: skip
+    logs = write_csv(tmp_path / "logs.csv", log)
+    wrong = write_csv(tmp_path / "wrong.csv", outcomes)
+    right = write_csv(tmp_path / "right.csv", outcomes | {"original_answer": ["(A)", "B"]})
+    for line in (("route", logs, wrong), ("tables", logs, wrong, "--tables", "3")):
+        error = refused(*line)
+        assert "question 'q2': its frozen answer is 'b' in the logs" in error
+        assert "'D' in the outcomes (original_answer)" in error
+        assert "wrong.csv" in error
+        assert command(*(right if one == wrong else one for one in line))[0] == 0
+    line = ("tables", logs, right, "--tables", "A5", "--second-backbone", logs)
+    assert "question 'q2'" in refused(*line, wrong)
+    assert command(*line, right)[0] == 0

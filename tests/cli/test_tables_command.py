@@ -82,6 +82,7 @@ def expected_tables(files, **options):
             "second",
             cs.read_runs(files["logs", "b"])["one"],
             cs.read_outcomes(files["outcomes", "b"]),
+            which="run 'one', one of 3 (--run names another)",
         ),
         seed=4,
     )
@@ -112,7 +113,7 @@ def test_order_of_rows_files_and_runs_changes_nothing(files, tmp_path, command_j
 def test_formats_and_files(files, tmp_path, command):
     folder = tmp_path / "made"
     folder.mkdir()
-    (folder / "table_a5.md").write_text("of an earlier run")
+    (folder / "table_a5.md").write_text("of an earlier call")
     (folder / "notes.md").write_text("mine")
     chosen = ["--format", "markdown", "--tables", "1, a2", "--output", folder]
     status, out, err = command(*arguments(files), *chosen)
@@ -121,8 +122,9 @@ def test_formats_and_files(files, tmp_path, command):
     expected = expected_tables(files, names=["1", "A2"])
     assert (folder / "table_a2.md").read_text() == as_markdown(expected[1]) + "\n"
     assert sorted(path.name for path in folder.iterdir()) == [
-        "notes.md", "table_1.md", "table_a2.md",
+        "notes.md", "table_1.md", "table_a2.md", "table_a5.md",
     ]  # fmt: skip
+    assert (folder / "table_a5.md").read_text() == "of an earlier call"
     status, out, _ = command(*arguments(files), "--format", "csv", "--tables", "A2")
     assert out == as_csv(expected[1]) + "\n"
     status, out, _ = command(*arguments(files), "--format", "csv", "--tables", "A2,1")
@@ -130,12 +132,49 @@ def test_formats_and_files(files, tmp_path, command):
     assert "\n\n# Table A2: " in out
 
 
-def test_text_says_each_note_once(files, command):
+def test_each_table_is_complete_in_itself(files, command):
     status, out, _ = command(*arguments(files))
     assert status == 0
-    notes = [line for line in out.splitlines() if line.startswith("  * ")]
-    assert len(notes) == len(set(notes))
-    assert as_text(expected_tables(files, names=["1"])[0]) in out
+    assert out == "\n\n".join(map(as_text, expected_tables(files))) + "\n"
+
+
+def test_notes_of_csv_stand_in_a_file_or_in_comments(files, tmp_path, command):
+    folder = tmp_path / "made"
+    chosen = ["--format", "csv", "--tables", "A1,A2"]
+    assert command(*arguments(files), *chosen, "--output", folder)[0] == 0
+    expected = expected_tables(files, names=["A1", "A2"])
+    for table in expected:
+        name = f"table_{table.name.lower()}"
+        assert (folder / f"{name}.csv").read_text() == as_csv(table) + "\n"
+        notes = (folder / f"{name}.notes.txt").read_text().splitlines()
+        assert notes == [table.title, *table.notes]
+    _, out, _ = command(*arguments(files), *chosen)
+    comments = [line for line in out.splitlines() if line.startswith("#")]
+    assert comments == [f"# {text}" for table in expected for text in (table.title, *table.notes)]
+
+
+def test_no_table_is_written_over_what_is_read(files, tmp_path, refused):
+    mine = tmp_path / "tables" / "table_1.csv"
+    mine.parent.mkdir()
+    mine.write_bytes(files["outcomes", "a"].read_bytes())
+    before = mine.read_bytes()
+    chosen = ["--tables", "1", "--format", "csv", "--output", mine.parent]
+    message = refused("tables", files["logs", "a"], mine, *chosen)
+    assert "table_1.csv" in message
+    assert "is one of the logs" in message
+    assert mine.read_bytes() == before
+    (tmp_path / "made" / "table_a2.txt").mkdir(parents=True)
+    chosen = ["--tables", "1,A2", "--output", tmp_path / "made"]
+    assert "is a folder" in refused(*arguments(files), *chosen)
+    assert [path.name for path in (tmp_path / "made").iterdir()] == ["table_a2.txt"]
+
+
+def test_one_run_is_kept_to(files, command_json):
+    made = command_json("tables", files["logs", "a"], files["outcomes", "a"], "--run", "two")
+    tables = {table["table"]: table for table in made["tables"]}
+    rate = np.mean(cs.read_runs(files["logs", "a"])["two"].sham_flips / 3)
+    assert tables["1"]["rows"][1]["mean"] == pytest.approx(rate)
+    assert tables["A1"]["missing"].startswith("a second run")
 
 
 def test_missing_inputs_are_one_line_each_and_no_error(files, tmp_path, command):
@@ -217,6 +256,7 @@ def test_wrong_options_are_one_line(files, tmp_path, refused):
     assert "--pool-runs" in refused("tables", logs, outcomes, "--run", "one", "--pool-runs")
     assert "--output" in refused("tables", logs, outcomes, "--output", logs)
     assert "--seed" in refused("tables", logs, outcomes, "--seed", -1)
+    assert "--no-outcomes" in refused("tables", logs, logs)
     rows = draw(1)[1][1:]
     short = write(tmp_path / "short.csv", rows)
     assert repr(draw(1)[1][0]["question_id"]) in refused("tables", logs, short)

@@ -35,14 +35,15 @@ PUBLISHED = {
 
 
 def draw_backbone(seed):
-    """Four runs over the same questions, three seeds and an extension, and their outcomes."""
+    """Three runs over the same questions, an extension of the first, and their outcomes."""
     drawn = cs.Population.paper().draw(N, clusters=VIDEOS, rng=7)
     rng = np.random.default_rng(seed)
-    budgets = {"extended": 10, "seed 1": 3, "seed 2": 3, "seed 3": 3}
     runs = {
-        name: drawn.replay(k=k, p_self=0.2, rng=int(rng.integers(10**9)))
-        for name, k in budgets.items()
+        name: drawn.replay(k=3, p_self=0.2, rng=int(rng.integers(10**9)))
+        for name in ("seed 1", "seed 2", "seed 3")
     }
+    more = drawn.replay(k=7, p_self=0.2, rng=int(rng.integers(10**9)))
+    runs["extended"] = runs["seed 1"].pool(more)
     counts = runs["seed 1"]
     original = rng.random(N) < 0.45
     strong = np.where(original, rng.random(N) < 0.7, rng.random(N) < 0.35)
@@ -441,8 +442,139 @@ def test_an_extension_is_no_second_run(inputs):
     runs = {name: inputs.runs[name] for name in ("extended", "seed 1")}
     table_1, a1 = build_tables(PaperInputs(runs=runs), ["1", "A1"])
     assert "(1 run)" in table_1.caption
-    assert any("'extended' has k = 10" in note for note in table_1.notes)
-    assert "'extended' has k = 10" in a1.missing
+    said = "'extended' (k = 10) holds all replays of run 'seed 1'"
+    assert any(said in note for note in table_1.notes)
+    assert said in a1.missing
+    # A chain of extensions is one run.
+    longer = {**runs, "more": inputs.runs["extended"].pool(inputs.runs["seed 2"])}
+    (table,) = build_tables(PaperInputs(runs=longer), ["1"])
+    assert "(1 run)" in table.caption
+    # Where most runs are as long as the extension, what it extends is left out.
+    other = cs.Population.paper().draw(N, clusters=VIDEOS, rng=7).replay(k=10, p_self=0.2, rng=9)
+    (table,) = build_tables(PaperInputs(runs={**runs, "other": other}), ["1"])
+    assert "(2 runs)" in table.caption
+    assert any("run 'seed 1' (k = 3) is held by run 'extended'" in note for note in table.notes)
+
+
+def test_a_run_of_its_own_counts_whatever_its_k(inputs):
+    drawn = cs.Population.paper().draw(N, clusters=VIDEOS, rng=7)
+    other = drawn.replay(k=10, p_self=0.2, rng=99)
+    runs = {name: inputs.runs[name] for name in ("seed 1", "seed 2")} | {"ten": other}
+    table_1, a1 = build_tables(PaperInputs(runs=runs), ["1", "A1"])
+    means = [sum(rates(one.to_dict(), "destroy")) / N for one in runs.values()]
+    of_runs = table_1.figure("mean", "destroy_flip_rate").value
+    assert of_runs == pytest.approx(sum(means) / 3)
+    spread = table_1.figure("seed_sd", "destroy_flip_rate").value
+    assert spread == pytest.approx(statistics.stdev(means))
+    assert [row.labels for row in a1.rows][1:] == [("seed 1", "ten"), ("seed 2", "ten")]
+    for table in (table_1, a1):
+        assert any("k is 3 in run 'seed 1'" in note and "10 in run 'ten'" in note
+                   for note in table.notes)  # fmt: skip
+    a, b = scores(runs["seed 2"].to_dict()), scores(other.to_dict())
+    assert a1.figure("pearson_r", "2", "3").value == pytest.approx(np.corrcoef(a, b)[0, 1])
+
+
+def test_runs_are_called_by_the_k_that_was_planned(inputs):
+    counts = inputs.runs["extended"]
+    lost = np.zeros(N, int)
+    lost[::9] = 1
+    data = counts.to_dict()
+    some = {"sham_invalid": lost, "sham_replays": counts.sham_replays - lost}
+    some["sham_flips"] = np.minimum(counts.sham_flips, some["sham_replays"])
+    ragged = cs.ReplayCounts(**{**data, **some})
+    given = replace(inputs, runs={"r": ragged, "s": inputs.runs["seed 2"]})
+    four, a2, a3 = build_tables(given, ["4", "A2", "A3"], published=True)
+    keys = [(*row.key, row.source) for row in a3.rows]
+    here = keys.index(("10", "covered_correct", "here"))
+    assert keys[here + 1] == ("10", "covered_correct", "published")
+    mine = a2.figure("zero", "10", "observed")
+    assert mine.value == pytest.approx(cs.tie_excess(ragged).equal_k.observed.zero)
+    assert any(row.labels == ("10 (at 9)", "observed") for row in a2.rows)
+    assert any(note.startswith("run 'r': k = 10 was planned") for note in a2.notes)
+    (alone,) = build_tables(replace(given, run="r"), ["4"])
+    assert alone.rows[-1].key == ("carve_le0_k10",)
+    assert four.figure("n", "vanilla").value == N
+
+
+def test_three_of_ten_replays_are_subsampled_for_table_a2(inputs):
+    data = inputs.runs["extended"].to_dict()
+    shares = dict.fromkeys((-1, 0, 1), 0.0)
+    for sham, destroy in zip(data["sham_flips"], data["destroy_flips"], strict=True):
+        for x in range(4):
+            for y in range(4):
+                ways = math.comb(sham, x) * math.comb(10 - sham, 3 - x)
+                ways *= math.comb(destroy, y) * math.comb(10 - destroy, 3 - y)
+                shares[(y > x) - (y < x)] += ways / math.comb(10, 3) ** 2 / N
+    alone = {"one": inputs.runs["extended"]}
+    (table,) = build_tables(PaperInputs(runs=alone), ["A2"], published=True)
+    for sign, name in ((-1, "negative"), (0, "zero"), (1, "positive")):
+        observed = table.figure(name, "3", "observed")
+        assert observed.value == pytest.approx(shares[sign])
+        assert observed.low < observed.value < observed.high
+    p, q = (sum(rates(data, arm)) / N for arm in ("sham", "destroy"))
+    same = sum(
+        math.comb(3, x) ** 2 * (p * q) ** x * ((1 - p) * (1 - q)) ** (3 - x) for x in range(4)
+    )
+    assert table.figure("zero", "3", "homogeneous").value == pytest.approx(same)
+    excess = table.figure("tie_excess", "3", "observed").value
+    assert excess == pytest.approx(shares[0] - same)
+    assert [row.key[0] for row in table.rows] == ["3"] * 4 + ["10"] * 4
+    assert any(f"over {N} questions" in note for note in table.notes)
+
+
+def test_one_run_or_all_added_up_in_every_table(inputs):
+    given = replace(inputs, run="seed 2")
+    own = PaperInputs(runs={"seed 2": inputs.runs["seed 2"]})
+    for mine, alone in zip(
+        build_tables(given, ["1", "A2"]), build_tables(own, ["1", "A2"]), strict=True
+    ):
+        assert mine.rows == alone.rows
+    assert {row.key[0] for row in build_tables(given, ["A3"])[0].rows} == {"3"}
+    assert build_tables(given, ["A1"])[0].missing.startswith("a second run")
+    pooled = inputs.runs["seed 1"].pool(inputs.runs["extended"])
+    twice = {name: inputs.runs[name] for name in ("seed 1", "extended")}
+    added = replace(inputs, runs=twice, pooled=pooled)
+    (table_1, a2) = build_tables(added, ["1", "A2"])
+    assert table_1.rows == build_tables(PaperInputs(runs={"": pooled}), ["1"])[0].rows
+    assert {row.key[0] for row in a2.rows} == {"13"}
+    for table in (table_1, a2):
+        assert any("counted twice" in note for note in table.notes)
+
+
+def test_transfer_names_its_runs(inputs):
+    (table,) = build_tables(replace(inputs, second=replace(inputs.second, which="run 'x'")), ["A5"])
+    assert any(note.startswith("7B: run 'seed 1', one of 4") for note in table.notes)
+    assert "32B: run 'x'" in table.notes
+    assert not any("one run, not two" in note for note in table.notes)
+    itself = replace(inputs.second, counts=inputs.runs["seed 1"])
+    (table,) = build_tables(replace(inputs, second=itself), ["A5"])
+    assert any("one run, not two" in note for note in table.notes)
+
+
+def test_names_of_runs_and_whole_numbers_in_csv(inputs):
+    three, four, a1 = build_tables(inputs, ["3", "4", "A1"], published=True)
+    rows = list(csv.DictReader(io.StringIO(as_csv(a1))))
+    own = [row for row in rows if row["origin"] == "here"]
+    assert (own[1]["run_a_name"], own[1]["run_b_name"]) == ("seed 1", "seed 3")
+    assert {row["run_a_name"] for row in rows if row["origin"] == "published"} == {""}
+    assert three.to_dict()["rows"][0]["selected"] == three.rows[0].figures["selected"].value
+    for row in csv.DictReader(io.StringIO(as_csv(three))):
+        assert row["selected"].isdigit()
+    heading = as_csv(four).splitlines()[0].split(",")
+    theirs = list(published_rows("4")[0])
+    assert [name for name in heading if name in theirs] == theirs
+
+
+def test_published_rows_are_called_as_ones_own(inputs):
+    tables = build_tables(inputs, published=True)
+    for table in tables:
+        assert any(note.startswith("published: the CARVE paper") for note in table.notes)
+    a3 = next(table for table in tables if table.name == "A3")
+    shown = {row.shown[1] for row in a3.rows}
+    assert shown == {
+        f"{a}, {b}" for a in ("covered", "uncovered") for b in ("correct", "incorrect")
+    }
+    assert "n = 1,258" in tables[3].notes[-1]
 
 
 def test_a_chosen_run_and_pooled_runs(inputs):

@@ -68,7 +68,10 @@ def build_tables(
         table = replace(table, level=inputs.level)
         if table.has_intervals:
             table = replace(table, notes=(INTERVALS, *table.notes))
-        made.append(beside_published(table, module.PUBLISHED) if published else table)
+        if published:
+            labels = getattr(module, "published_labels", None)
+            table = beside_published(table, module.PUBLISHED, module.PUBLISHED_OF, labels)
+        made.append(table)
     return made
 
 

@@ -82,11 +82,12 @@ def as_csv(table: PaperTable) -> str:
 
     Where published figures stand beside one's own, a column ``origin`` tells them apart.
     """
-    names = [name for name, _ in table.labels]
+    names = [*(name for name, _ in table.labels), *table.shown_names]
     if table.has_published:
         names.append("origin")
     for column in table.columns:
-        names += [column.name, *(column.ends or ())]
+        names += [column.name, *(() if column.ends_last else column.ends or ())]
+    names += [end for column in table.columns if column.ends_last for end in column.ends or ()]
     text = io.StringIO()
     writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

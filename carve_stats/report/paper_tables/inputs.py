@@ -5,29 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError, unknown_name
 from carve_stats.outcomes import Outcomes
-from carve_stats.population.patterns import fullest_budget
+from carve_stats.report.paper_tables.runs_apart import (
+    extends,
+    name_run,
+    planned_k,
+    runs_of_their_own,
+)
 
 __all__ = [
     "Backbone",
     "PaperInputs",
-    "common_k",
-    "name_run",
     "tell_left_out",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Backbone:
-    """Replays and outcomes of one agent, and what it is called."""
+    """Replays and outcomes of one agent, what it is called, and which of its runs that is."""
 
     name: str
     counts: ReplayCounts
     outcomes: Outcomes
+    which: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +44,10 @@ class PaperInputs:
     runs : mapping of str to ReplayCounts
         Every run of one agent, by its id.
     run : str, optional
-        The run of the tables that speak of one; not given, the first of those with the k that most
-        runs have.
+        The only run that any table speaks of. Not given, tables of one run take the first of those
+        with the k that most runs have.
     pooled : ReplayCounts, optional
-        All runs added up, in its place.
+        All runs added up, in the place of each of them.
     outcomes : Outcomes, optional
         Which answers are right. Gold coverage is its covariate ``covered``.
     fallback : str, optional
@@ -110,71 +115,62 @@ class PaperInputs:
         """
         if self.run is not None:
             return self.run
-        k = {name: common_k(self.runs[name]) or 0 for name in sorted(self.runs)}
+        k = {name: planned_k(self.runs[name]) or 0 for name in sorted(self.runs)}
         times = Counter(k.values())
         return min(k, key=lambda name: (k[name] == 0, -times[k[name]], k[name]))
 
     def which(self) -> tuple[str, ...]:
-        """The note that says which of several runs a table speaks of."""
+        """The notes that say which of several runs a table speaks of."""
         if len(self.runs) == 1:
             return ()
         if self.pooled is not None:
-            return (f"the replays of {len(self.runs)} runs, added up",)
-        return (f"{name_run(self.main_run)}, one of {len(self.runs)} (--run names another)",)
+            return (f"the replays of {len(self.runs)} runs, added up", *self._counted_twice())
+        others = "--run leaves the others out" if self.run is not None else "--run names another"
+        return (f"{name_run(self.main_run)}, one of {len(self.runs)} ({others})",)
 
-    def comparable_runs(self) -> tuple[dict[str, ReplayCounts], tuple[str, ...]]:
-        """The runs with the k of the chosen one, by their ids, and a note that names the others.
+    def separate_runs(self) -> tuple[dict[str, ReplayCounts], tuple[str, ...]]:
+        """The runs that can be compared, by their ids, and notes on those left out.
 
-        A run that extends another to more replays is no second run.
+        A run that extends another to more replays is no second run. Where one run was named, or
+        all were added up, there is just that.
         """
-        k = {name: common_k(counts) for name, counts in self.runs.items()}
-        own = k[self.main_run]
-        alike = {name: self.runs[name] for name in sorted(k) if k[name] == own}
-        others = [
-            f"{name_run(name)} has {'no scores' if k[name] is None else f'k = {k[name]}'}"
-            for name in sorted(k)
-            if name not in alike
-        ]
-        if not others:
-            return alike, ()
-        return alike, (f"{'; '.join(others)}: not among these runs, whose k is {own}",)
+        if self.pooled is not None or self.run is not None:
+            return {self.run or "": self.main}, self.which()
+        return runs_of_their_own(self.runs, self.main_run)
 
     def budgets(self) -> dict[int, tuple[str, ReplayCounts]]:
-        """For each k one run with as many replays in each arm, in order of k.
+        """For each k that was planned one run, in words, in order of k.
 
-        The chosen run comes before the others, which come in order of their ids.
+        The chosen run comes before the others, which come in order of their ids. Where one run
+        was named, or all were added up, there is just that.
         """
+        if self.pooled is not None:
+            given = [("all runs added up", self.pooled)]
+        else:
+            first = self.main_run
+            more = [] if self.run is not None else sorted(set(self.runs) - {first})
+            given = [(name_run(name), self.runs[name]) for name in (first, *more)]
         found: dict[int, tuple[str, ReplayCounts]] = {}
-        first = self.main_run
-        given = [("", self.pooled)] if self.pooled is not None else []
-        given += [(first, self.runs[first])]
-        given += [(name, one) for name, one in self.runs.items() if name != first]
         for name, counts in given:
-            k = common_k(counts)
+            k = planned_k(counts)
             if k is not None and k not in found:
                 found[k] = (name, counts)
         return dict(sorted(found.items()))
 
     def which_budgets(self) -> tuple[str, ...]:
-        """The note that says which run each k is of."""
+        """The notes that say which run each k is of."""
         if len(self.runs) == 1:
             return ()
-        parts = [
-            f"k = {k}: {'all runs added up' if counts is self.pooled else name_run(name)}"
-            for k, (name, counts) in self.budgets().items()
-        ]
-        return ("; ".join(parts),) if parts else ()
+        parts = [f"k = {k}: {name}" for k, (name, _) in self.budgets().items()]
+        twice = self._counted_twice() if self.pooled is not None else ()
+        return (*(["; ".join(parts)] if parts else []), *twice)
 
-
-def common_k(counts: ReplayCounts) -> int | None:
-    """The k of both arms: that of all questions scored, or the one at which most replays count."""
-    scored = counts.scored
-    return fullest_budget(counts.select(scored), equal=True)[0] if scored.any() else None
-
-
-def name_run(name: str) -> str:
-    """A run in words."""
-    return f"run {name!r}" if name else "the run without a name"
+    def _counted_twice(self) -> tuple[str, ...]:
+        return tuple(
+            f"{name_run(a)} holds all replays of {name_run(b)}: added up, they are counted twice"
+            for a, b in permutations(sorted(self.runs), 2)
+            if extends(self.runs[a], self.runs[b])
+        )
 
 
 def tell_left_out(questions: Mapping[str, Any]) -> list[str]:

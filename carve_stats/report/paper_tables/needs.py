@@ -36,7 +36,7 @@ NO_OUTCOMES = "outcomes (OUTCOMES, a table of which answers are right)"
 
 
 def _several_runs(inputs: PaperInputs) -> str | None:
-    runs, other = inputs.comparable_runs()
+    runs, other = inputs.separate_runs()
     if len(runs) > 1:
         return None
     there = "".join(f"; {note}" for note in other)

@@ -31,6 +31,8 @@ class Column:
         Whether positive figures carry their sign.
     ends : (str, str), optional
         Names of the interval's ends in CSV; None for a column without intervals.
+    ends_last : bool
+        Whether they stand in CSV after all columns, as in the published file of table 4.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Column:
     digits: int = 4
     signed: bool = False
     ends: tuple[str, str] | None = None
+    ends_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,9 @@ class PaperTable:
         What the table shows.
     labels : tuple of (str, str)
         Names in CSV, and headings, of what names a row.
+    shown_names : tuple of str
+        Names in CSV and JSON of what a reader sees in place of each key; none where the key is
+        enough.
     columns : tuple of Column
         The figures of a row.
     rows : tuple of Row
@@ -103,6 +109,7 @@ class PaperTable:
     name: str
     caption: str
     labels: tuple[tuple[str, str], ...] = ()
+    shown_names: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
     notes: tuple[str, ...] = field(default=())
@@ -152,10 +159,13 @@ class PaperTable:
         values: dict[str, Any] = {
             name: text for (name, _), text in zip(self.labels, row.key, strict=True)
         }
+        if self.shown_names:
+            shown = row.shown if row.source == HERE else [None] * len(self.shown_names)
+            values |= dict(zip(self.shown_names, shown, strict=True))
         values["origin"] = row.source
         for column in self.columns:
             one = row.figures.get(column.name, Figure())
-            values[column.name] = _plain(one.value)
+            values[column.name] = _plain(one.value, whole=column.digits == 0)
             if column.ends is not None:
                 values |= dict(zip(column.ends, (_plain(one.low), _plain(one.high)), strict=True))
         return values
@@ -193,5 +203,7 @@ def _times(x: float | None, times: float) -> float | None:
     return x if times == 1.0 else times * x
 
 
-def _plain(x: float | None) -> float | None:
+def _plain(x: float | None, *, whole: bool = False) -> float | None:
+    if whole and x is not None and float(x).is_integer():
+        return int(x)
     return x if isinstance(x, int) else _display.plain(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 
@@ -11,7 +12,18 @@ from carve_stats.report.paper_tables.paper_table import PUBLISHED, Column, Figur
 __all__ = ["beside_published"]
 
 
-def beside_published(table: PaperTable, file: str) -> PaperTable:
+SOURCE = (
+    "published: the CARVE paper, Counterfactual Sensitivity Is Not Repairability (2026); {of}; no"
+    " figures of these logs"
+)
+
+
+def beside_published(
+    table: PaperTable,
+    file: str,
+    of: str,
+    labels: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None,
+) -> PaperTable:
     """Add the published figures, each row below its own.
 
     Parameters
@@ -20,6 +32,11 @@ def beside_published(table: PaperTable, file: str) -> PaperTable:
         Rows are matched by their keys.
     file : str
         Name of the published file.
+    of : str
+        What its figures are of: benchmark, number of questions.
+    labels : callable, optional
+        What a reader sees in place of a published row's key; not given, what the row of one's own
+        beside it is called.
 
     Returns
     -------
@@ -35,7 +52,10 @@ def beside_published(table: PaperTable, file: str) -> PaperTable:
         rows.append(row)
         if row.key in published:
             rows.append(replace(published.pop(row.key), labels=row.labels))
-    return replace(table, rows=(*rows, *published.values()))
+    rows += published.values()
+    if labels is not None:
+        rows = [r if r.source != PUBLISHED else replace(r, labels=labels(r.key)) for r in rows]
+    return replace(table, rows=tuple(rows), notes=(*table.notes, SOURCE.format(of=of)))
 
 
 def _read(table: PaperTable, file: str) -> list[Row]:

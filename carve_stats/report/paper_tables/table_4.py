@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from carve_stats.report.paper_tables.inputs import PaperInputs, common_k
+from carve_stats.report.paper_tables.inputs import PaperInputs
 from carve_stats.report.paper_tables.needs import what_is_missing
 from carve_stats.report.paper_tables.paper_table import Column, Figure, PaperTable, Row, figure
+from carve_stats.report.paper_tables.runs_apart import planned_k
 from carve_stats.routing.methods import MethodRow, compare_methods
 
 NAME = "4"
 CAPTION = "Accuracy of each method, and its change from the original answers, in points"
 NEEDS = ("outcomes", "alternative")
 PUBLISHED = "table4_accuracy.csv"
+PUBLISHED_OF = "LVBench, n = 1,258; 95 % intervals"
 
 LABELS = (("method", "method"),)
 COLUMNS = (
     Column("accuracy_pct", "accuracy %", 2),
     Column("tools", "tools", 2),
     Column("tokens_k", "tokens, k", 1),
-    Column("delta_accuracy", "change", 2, True, ends=("ci_low", "ci_high")),
+    Column("delta_accuracy", "change", 2, True, ends=("ci_low", "ci_high"), ends_last=True),
     Column("repairs", "repairs", 0),
     Column("harms", "harms", 0),
+    Column("n", "n", 0),
 )
 RULE = "score <= 0"
 WITHOUT_RULE = "no rows of deferral by the score and at random: they need {missing}"
+
+
+_LABELS = {
+    "vanilla": "original answers",
+    "random_deferral": "at random, as many as Δ̂ ≤ 0",
+    "carve_le0_k3": "Δ̂ ≤ 0, k = 3",
+}
+
+
+def published_labels(key: tuple[str, ...]) -> tuple[str, ...]:
+    """What a published row is called."""
+    return (_LABELS.get(key[0], key[0]),)
 
 
 def build(inputs: PaperInputs) -> PaperTable:
@@ -36,7 +51,7 @@ def build(inputs: PaperInputs) -> PaperTable:
         level=inputs.level,
         allow_mismatch=inputs.allow_mismatch,
     )
-    k = common_k(inputs.main)
+    k = planned_k(inputs.main)
     notes = [WITHOUT_RULE.format(missing="; ".join(missing))] if missing else []
     return PaperTable(
         name=NAME,
@@ -50,12 +65,11 @@ def build(inputs: PaperInputs) -> PaperTable:
 
 def _row(row: MethodRow, k: int | None) -> Row:
     key, label = row.method, row.method
-    if row.kind == "original":
-        key, label = "vanilla", "original answers"
-    elif row.kind == "random":
-        key, label = "random_deferral", "at random, as many as Δ̂ ≤ 0"
-    elif row.kind == "rule":
-        key, label = f"carve_le0_k{k}", "Δ̂ ≤ 0"
+    if row.kind == "rule":
+        key, label = f"carve_le0_k{k}", f"Δ̂ ≤ 0, k = {k}"
+    elif row.kind != "answerer":
+        key = "vanilla" if row.kind == "original" else "random_deferral"
+        label = _LABELS[key]
     itself = row.kind == "original"
     figures = {
         "accuracy_pct": Figure(figure(row.accuracy, times=100).value),
@@ -64,5 +78,6 @@ def _row(row: MethodRow, k: int | None) -> Row:
         "delta_accuracy": Figure() if itself else figure(row.change_points),
         "repairs": Figure() if itself else figure(row.repairs),
         "harms": Figure() if itself else figure(row.harms),
+        "n": figure(row.n),
     }
     return Row((key,), figures, labels=(label,))

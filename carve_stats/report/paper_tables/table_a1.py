@@ -8,13 +8,15 @@ import numpy as np
 
 from carve_stats.counts import ReplayCounts
 from carve_stats.inference.reproducibility import reproducibility
-from carve_stats.report.paper_tables.inputs import PaperInputs, name_run, tell_left_out
+from carve_stats.report.paper_tables.inputs import PaperInputs, tell_left_out
 from carve_stats.report.paper_tables.paper_table import Column, PaperTable, Row, figure
+from carve_stats.report.paper_tables.runs_apart import name_run
 
 NAME = "A1"
 CAPTION = "How well pairs of runs agree: scores, their signs, and the questions with a score < 0"
 NEEDS = ("several runs",)
 PUBLISHED = "a1_reproducibility.csv"
+PUBLISHED_OF = "LVBench, three runs with k = 3"
 
 LABELS = (("run_a", "run"), ("run_b", "and run"))
 COLUMNS = (
@@ -28,9 +30,14 @@ COLUMNS = (
 )  # fmt: skip
 
 
+def published_labels(key: tuple[str, ...]) -> tuple[str, ...]:
+    """What a published row is called: the paper numbers its runs."""
+    return key
+
+
 def build(inputs: PaperInputs) -> PaperTable:
     """One row a pair of runs, in order of their ids."""
-    runs, other = inputs.comparable_runs()
+    runs, other = inputs.separate_runs()
     rows, expected = [], []
     notes: list[str] = []
     for (i, a), (j, b) in combinations(enumerate(runs, start=1), 2):
@@ -56,6 +63,7 @@ def build(inputs: PaperInputs) -> PaperTable:
         name=NAME,
         caption=CAPTION,
         labels=LABELS,
+        shown_names=("run_a_name", "run_b_name"),
         columns=COLUMNS,
         rows=tuple(rows),
         notes=tuple(dict.fromkeys([*other, *expected, *notes])),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from carve_stats.report.paper_tables.inputs import PaperInputs
 from carve_stats.report.paper_tables.paper_table import Column, PaperTable, Row, figure
+from carve_stats.report.paper_tables.runs_apart import tell_by_run
 from carve_stats.report.paper_tables.strata import coverage_strata
 
 NAME = "A3"
 CAPTION = "Flip rates by gold coverage of the retrieved evidence and correctness of the answer"
 NEEDS = ("outcomes", "covered", "scores")
 PUBLISHED = "a3_components.csv"
+PUBLISHED_OF = "LVBench; 95 % intervals by bootstrap over videos"
 
 LABELS = (("k", "k"), ("stratum", "stratum"))
 COLUMNS = (
@@ -21,12 +23,18 @@ _COVERED = {"yes": "covered", "no": "uncovered"}
 _CORRECT = {"yes": "correct", "no": "incorrect"}
 
 
+def published_labels(key: tuple[str, ...]) -> tuple[str, ...]:
+    """What a published row is called."""
+    k, stratum = key
+    return k, stratum.replace("_", ", ")
+
+
 def build(inputs: PaperInputs) -> PaperTable:
     """One row a budget and stratum."""
-    rows, notes = [], [*inputs.which_budgets()]
-    for k, (_, counts) in inputs.budgets().items():
-        told, strata = coverage_strata(inputs, counts)
-        notes += told
+    rows = []
+    told = {}
+    for k, (name, counts) in inputs.budgets().items():
+        told[name], strata = coverage_strata(inputs, counts)
         for (covered, correct), stratum in strata.items():
             words = (_COVERED.get(covered, covered), _CORRECT[correct])
             figures = {
@@ -41,5 +49,5 @@ def build(inputs: PaperInputs) -> PaperTable:
         labels=LABELS,
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=(*inputs.which_budgets(), *tell_by_run(told)),
     )

@@ -21,6 +21,7 @@ CAPTION = (
 )
 NEEDS = ("outcomes", "confidence", "scores")
 PUBLISHED = "a4_selective.csv"
+PUBLISHED_OF = "Video-MME, n = 595"
 
 LABELS = (("metric", ""),)
 COLUMNS = (

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from carve_stats.counts import ReplayCounts
 from carve_stats.report.paper_tables.inputs import Backbone, PaperInputs
 from carve_stats.report.paper_tables.paper_table import Column, Figure, PaperTable, Row, figure
+from carve_stats.report.paper_tables.runs_apart import name_run
 from carve_stats.routing.transfer import SPREAD, rule_transfer
 from carve_stats.routing.transfer_result import SplitGain
 
@@ -14,6 +18,7 @@ CAPTION = (
 )
 NEEDS = ("outcomes", "fallback", "second backbone", "videos")
 PUBLISHED = "a5_transfer.csv"
+PUBLISHED_OF = "400 splits of the videos"
 
 LABELS = (("source", "source"),)
 COLUMNS = (
@@ -25,6 +30,7 @@ COLUMNS = (
 )
 SPLITS = 400
 OVER_SPLITS = "the SD is over splits, and no standard error: all splits share the same videos"
+SAME = "{} and {} have the same replays, count by count: one run, not two backbones"
 CHOSEN = "{source}: {rule} is the rule chosen most often"
 
 
@@ -34,7 +40,7 @@ def build(inputs: PaperInputs) -> PaperTable:
     assert outcomes is not None  # NEEDS
     assert second is not None
     first = Backbone(inputs.name, inputs.main, outcomes)
-    rows, notes = [], [*inputs.which()]
+    rows, notes = [], _tell_runs(inputs, second)
     for source, target in ((first, second), (second, first)):
         result = rule_transfer(
             source.counts,
@@ -66,6 +72,22 @@ def build(inputs: PaperInputs) -> PaperTable:
         rows=tuple(rows),
         notes=(OVER_SPLITS, *dict.fromkeys(notes)),
     )
+
+
+def _tell_runs(inputs: PaperInputs, second: Backbone) -> list[str]:
+    """Which run each backbone's figures are of."""
+    first = list(inputs.which()) or ([name_run(inputs.main_run)] if inputs.main_run else [])
+    told = [f"{inputs.name}: {note}" for note in first]
+    if second.which:
+        told.append(f"{second.name}: {second.which}")
+    if _same_counts(inputs.main, second.counts):
+        told.append(SAME.format(inputs.name, second.name))
+    return told
+
+
+def _same_counts(a: ReplayCounts, b: ReplayCounts) -> bool:
+    names = [f"{arm}_{what}" for arm in ("sham", "destroy") for what in ("flips", "replays")]
+    return all(np.array_equal(getattr(a, one), getattr(b, one)) for one in ("question", *names))
 
 
 def _fallback(backbone: Backbone, inputs: PaperInputs) -> str:
