@@ -457,14 +457,20 @@ def _covariate(
     if array.dtype.kind == "S":
         raise InputError(f"{name} holds bytes: give texts")
     if array.dtype.kind in "iuf":
-        return array.astype(np.float64)
+        return _finite(name, array.astype(np.float64), ids)
     if array.dtype.kind in "bU":
         return np.where(array, "true", "false") if array.dtype.kind == "b" else array.astype(str)
     listed = [None if is_missing(x) else x for x in array.tolist()]
     there = [x for x in listed if x is not None]
     if there and all(isinstance(x, int | float) and not isinstance(x, bool) for x in there):
-        return np.array([np.nan if x is None else float(x) for x in listed], np.float64)
+        numbers = np.array([np.nan if x is None else float(x) for x in listed], np.float64)
+        return _finite(name, numbers, ids)
     return np.array(["" if x is None else _text(x) for x in listed], np.str_)
+
+
+def _finite(name: str, column: NDArray[np.float64], ids: NDArray[np.str_]) -> NDArray[np.float64]:
+    _refuse(np.isinf(column), name, column, ids, "must be finite, or missing (None or NaN)")
+    return column
 
 
 def _text(value: object) -> str:

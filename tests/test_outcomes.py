@@ -229,3 +229,12 @@ class TestWithCovariates:
     def test_refused(self, rows, said):
         with pytest.raises(InputError, match=said):
             self.OUTCOMES.with_covariates(*rows, allow_mismatch=True)
+
+
+@pytest.mark.parametrize("values", [[1.0, float("inf")], [None, float("-inf")]])
+def test_covariates_are_finite_or_missing(values):
+    with pytest.raises(InputError, match=r"x=-?inf of question 'b' must be finite, or missing"):
+        Outcomes(["a", "b"], [1, 0], {}, covariates={"x": values})
+    outcomes = Outcomes(["a", "b"], [1, 0], {})
+    with pytest.raises(InputError, match="must be finite"):
+        outcomes.with_covariates(["a", "b"], {"x": values})
