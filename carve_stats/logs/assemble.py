@@ -11,6 +11,7 @@ import numpy as np
 from carve_stats.counts import CONDITIONS, UNKNOWN_CLUSTERS, Ledger, ReplayCounts
 from carve_stats.errors import InputError, RecordError, unknown_name
 from carve_stats.logs.scan import Scan, literal
+from carve_stats.logs.shared_replays import find_shared_replays
 from carve_stats.logs.videos import assign_videos
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["assemble_counts", "assemble_runs"]
 
 NO_RUN = "records without a run are the run ''"
+TWICE = (
+    "{shared}: these runs are not independent, and added up those replays count twice; leave one of"
+    " the two out"
+)
 
 _LEFT_OUT = {
     "invalid": "invalid",
@@ -36,6 +41,7 @@ def assemble_counts(
     *,
     run: str | None,
     pool_runs: bool,
+    run_sql: str,
     mapping: Mapping[str, str] | None,
     pattern: re.Pattern[str] | None,
 ) -> ReplayCounts:
@@ -51,6 +57,8 @@ def assemble_counts(
         The one run to be counted.
     pool_runs : bool
         Whether to add several runs.
+    run_sql : str
+        SQL of the run of a record, as for `tally_records`.
     mapping : mapping of str to str, optional
         Question to video.
     pattern : re.Pattern, optional
@@ -60,6 +68,11 @@ def assemble_counts(
     -------
     ReplayCounts
         With its ledger.
+
+    Raises
+    ------
+    InputError
+        Runs to be chosen among, or to be added up although one holds all of another.
     """
     runs = _choose_runs(connection, scans, run, pool_runs)
     stopping = _shared_stopping(scans, runs if run is None else [run])
@@ -69,6 +82,7 @@ def assemble_counts(
     elif len(runs) > 1:
         shown = ", ".join(repr(r) for r in runs[:5])
         notes.append(f"pooled {len(runs)} runs: {shown}{', …' if len(runs) > 5 else ''}")
+        notes += _count_twice(connection, scans, run_sql)
     return _assemble(
         connection,
         scans,
@@ -85,6 +99,7 @@ def assemble_runs(
     connection: Any,
     scans: Sequence[Scan],
     *,
+    run_sql: str,
     mapping: Mapping[str, str] | None,
     pattern: re.Pattern[str] | None,
 ) -> dict[str, ReplayCounts]:
@@ -92,18 +107,20 @@ def assemble_runs(
 
     Parameters
     ----------
-    connection, scans, mapping, pattern
+    connection, scans, run_sql, mapping, pattern
         As in `assemble_counts`.
 
     Returns
     -------
     dict of str to ReplayCounts
         By the run's id, in order. The ledger of each speaks of all that was read; what was left
-        out of a run directory, and its notes, stay with its own run.
+        out of a run directory, and its notes, stay with its own run. Of a run that is in another
+        the ledgers of both say so.
     """
     counts = {}
     runs = _find_runs(connection, scans)
     held = [set(runs) if len(scans) == 1 else _runs_of(connection, scan) for scan in scans]
+    shared = find_shared_replays(connection, scans, run=run_sql) if len(runs) > 1 else []
     for run in runs:
         own = [scan for scan, there in zip(scans, held, strict=True) if run in there]
         others = [scan for scan, there in zip(scans, held, strict=True) if run not in there]
@@ -115,9 +132,24 @@ def assemble_runs(
             mapping=mapping,
             pattern=pattern,
             stopping=_shared_stopping(own, [run]),
-            notes=[] if run else [NO_RUN],
+            notes=[
+                *([] if run else [NO_RUN]),
+                *(TWICE.format(shared=one) for one in shared if run in (one.part, one.whole)),
+            ],
         )
     return counts
+
+
+def _count_twice(connection: Any, scans: Sequence[Scan], run_sql: str) -> list[str]:
+    """What to say of runs that are in others; one that is there as a whole is no second run."""
+    shared = find_shared_replays(connection, scans, run=run_sql)
+    for one in shared:
+        if one.complete:
+            raise InputError(
+                f"{one}: added up they would count twice; leave run {one.part!r} out, or name one"
+                " with run= (--run)"
+            )
+    return [TWICE.format(shared=one) for one in shared]
 
 
 def _runs_of(connection: Any, scan: Scan) -> set[str]:

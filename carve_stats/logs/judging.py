@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from carve_stats.logs.records import fold_text
 from carve_stats.replay.parsing import parse_answer, parse_open_answer
 
-__all__ = ["NO_ANSWER", "NO_GOLD", "gold_labels", "judge_answers"]
+__all__ = ["NO_ANSWER", "NO_GOLD", "gold_labels", "judge_answers", "same_label"]
 
 NO_ANSWER, NO_GOLD = "no answer", "no gold answer"
 _NO_OPTIONS = "not a label, and no options to read it with"
@@ -95,23 +95,56 @@ def judge_answers(
     return correct, [reason for _, reason in outcomes]
 
 
+def same_label(a: str, b: str, options: Mapping[str, str]) -> bool | None:
+    """Whether two answers to a question mean the same option.
+
+    Parameters
+    ----------
+    a, b : str
+        Labels or free text, empty where there is none.
+    options : mapping of str to str
+        Label to text; empty where not known.
+
+    Returns
+    -------
+    bool or None
+        None where that cannot be told.
+
+    Examples
+    --------
+    >>> same_label("C.", "(c)", {}), same_label("C", "D", {}), same_label("C", "", {})
+    (True, False, None)
+    """
+    if not (a and b):
+        return None
+    labels = _read(a, options)[0], _read(b, options)[0]
+    if None in labels:
+        return None
+    first, second = map(str, labels)
+    return first == second if first.isdigit() == second.isdigit() else None
+
+
 def _judge(answer: str, gold: str | None, options: Mapping[str, str]) -> tuple[float, str]:
     """1.0 or 0.0, or NaN and why that is not known."""
     if gold is None:
         return math.nan, NO_GOLD
     if not answer:
         return math.nan, NO_ANSWER
-    if options:
-        parsed = parse_answer(answer, options)
-        label = None if parsed.letter is None else fold_text(parsed.letter)
-    else:
-        parsed = parse_open_answer(answer)
-        label = None if parsed.letter is None else _label(parsed.letter)
+    label, status = _read(answer, options)
     if label is None:
-        return math.nan, _NO_OPTIONS if parsed.status == "ok" else parsed.status
+        return math.nan, _NO_OPTIONS if status == "ok" else status
     if label.isdigit() != gold.isdigit():  # whether numbers count from 0 or 1 is not known
         return math.nan, _OTHER_KIND
     return float(label == gold), ""
+
+
+def _read(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
+    """The label that an answer means, None where it cannot be told, and its parse status."""
+    if options:
+        parsed = parse_answer(answer, options)
+        return None if parsed.letter is None else fold_text(parsed.letter), parsed.status
+    parsed = parse_open_answer(answer)
+    return None if parsed.letter is None else _label(parsed.letter), parsed.status
 
 
 def _label(text: str) -> str | None:

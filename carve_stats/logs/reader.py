@@ -63,7 +63,9 @@ def read_replays(
         The one run to be counted, where a log holds several.
     pool_runs : bool
         Whether to add the replays of several runs over the same agent and questions. Where
-        records name no run, each source is one.
+        records name no run, each source is one. A run that another holds as a whole, word for
+        word, is refused, as its replays would count twice; of one that another holds in most
+        questions a note says so.
     attempts : str
         ``first``: the first attempt of each repetition counts; ``first-valid``: the first one
         that gave an answer, which selects on validity.
@@ -125,6 +127,7 @@ def read_replays(
             logs.scans,
             run=run,
             pool_runs=pool_runs,
+            run_sql=logs.run,
             mapping=logs.mapping,
             pattern=logs.pattern,
         )
@@ -139,6 +142,8 @@ class TalliedLogs(NamedTuple):
         Where the table is.
     scans : list of Scan
         What it was made of.
+    run : str
+        SQL of the run of a record, from `run` and `source`.
     mapping : mapping of str to str, or None
         Question to video, where the caller said it.
     pattern : re.Pattern or None
@@ -147,6 +152,7 @@ class TalliedLogs(NamedTuple):
 
     connection: Any
     scans: list[Scan]
+    run: str
     mapping: Mapping[str, str] | None
     pattern: re.Pattern[str] | None
 
@@ -195,7 +201,7 @@ def tallied_logs(
             else:
                 tally_counts(connection, scans, run=run_sql, only=run)
             _refuse_nul(connection, scans)
-            yield TalliedLogs(connection, scans, mapping, pattern)
+            yield TalliedLogs(connection, scans, run_sql, mapping, pattern)
         except duckdb.Error as error:
             for scan in scans:
                 scan.diagnose()

@@ -33,7 +33,8 @@ def read_runs(
     -------
     dict of str to ReplayCounts
         By the run's id, in order of the ids as texts. The ledger of each counts the records of the
-        others as left out, ``other run``.
+        others as left out, ``other run``, and says where most questions of a run stand record for
+        record in another, as those of a run do in its extension: these are no independent runs.
 
     Raises
     ------
@@ -72,5 +73,9 @@ def read_runs(
         attempts=attempts,
     ) as logs:
         return assemble_runs(
-            logs.connection, logs.scans, mapping=logs.mapping, pattern=logs.pattern
+            logs.connection,
+            logs.scans,
+            run_sql=logs.run,
+            mapping=logs.mapping,
+            pattern=logs.pattern,
         )

@@ -116,10 +116,11 @@ def read_self_answers(
             logs.scans,
             run=run,
             pool_runs=pool_runs,
+            run_sql=logs.run,
             mapping=logs.mapping,
             pattern=logs.pattern,
         )
-        rows, frozen = _rows(logs, run, pool_runs, attempts)
+        rows, frozen = _rows(logs, run, attempts)
         tally = _Tally(counts.question.tolist(), frozen, rows)
         left_out = _left_out(logs, run, tally.used)
     notes = list(counts.ledger.notes) if counts.ledger else []
@@ -151,15 +152,13 @@ _Row = tuple[str, str | None, int, int]
 
 
 def _rows(
-    logs: TalliedLogs, run: str | None, pool_runs: bool, attempts: str
+    logs: TalliedLogs, run: str | None, attempts: str
 ) -> tuple[list[_Row], list[tuple[str, str]]]:
     """The SELF replays that count, alike ones together, and each question's frozen answers."""
-    several = len({path for scan in logs.scans for path in scan.inputs}) > 1
-    run_sql = f"coalesce(run, {'source' if pool_runs and several else repr('')})"
     # An answer without a frozen one is told apart from a flip; the tally has checked the rest.
     facts = Facts(only_flips="false", answers="false")
     parts = [
-        read_records(scan, number=number, numbered=False, run=run_sql, facts=facts)
+        read_records(scan, number=number, numbered=False, run=logs.run, facts=facts)
         for number, scan in enumerate(logs.scans)
     ]
     counted = "true" if run is None else f"run = {literal(run)}"

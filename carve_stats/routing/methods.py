@@ -160,7 +160,7 @@ def compare_methods(
     notes = [] if counts is not None else _without_replays(rules, data)
     *_, most = sorted(data.values(), key=lambda one: sum(one.questions["left_out"].values()))
     notes = [*_left_out(data), *notes, *maker.notes]
-    if len({row.n for row in rows}) > 1:
+    if len({row.n for row in rows if row.n}) > 1:
         notes.append(UNEQUAL)
     if any(row.tools is not None or row.tokens is not None for row in rows):
         notes.append(OWN_COSTS)

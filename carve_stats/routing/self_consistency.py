@@ -33,9 +33,12 @@ TIES = (
     " them ({frozen}), else the first by label ({label})"
 )
 NO_GOLD = (
-    "{n} a majority that is not known to be right or wrong: give read_self_answers gold= (the"
-    " benchmark's file, or question ids and labels) to judge answers other than the frozen one"
+    "{n} no gold answer, so answers that differ from the original are of unknown correctness: to"
+    " take only those that keep it would make the change 0 by construction, and none of these"
+    " questions counts; give read_self_answers gold= (--gold FILE, the benchmark's, or a column"
+    " gold_answer in the outcomes)"
 )
+NOT_READ = "{n} a majority that is not known to be right or wrong, though the gold answer is known"
 UNNAMED = "{n} SELF replays that flipped to an answer which is not in the logs"
 NO_TOKENS = (
     "tools are those of the original answer, since replays make no tool calls; tokens are not known"
@@ -159,7 +162,10 @@ def self_consistency(
     right or wrong. At k = 3 and k = 2 ties are common.
 
     A majority that is the frozen answer is as right as the original. One that is not is judged
-    by its gold answer; without one it is wrong where the original is right, and else not known.
+    by the gold answer. Where questions with such a majority have none, the answerer is not known of
+    any question without a gold answer: those that keep the original answer would make the change 0
+    by construction, and those that lose a right one would count as harms against which no repair
+    can be seen. `questions` still counts what is known of each majority.
 
     ``self_agreement`` is a confidence: abstention is a rule on it (``self_agreement < 0.5`` in
     `evaluate_rule`), and its risk and coverage those of a score.
@@ -205,9 +211,10 @@ def self_consistency(
     for i, place in enumerate(row.tolist()):
         kind, correct[i] = _judge(self_answers, place, outcomes, i, ties)
         kinds.append(kind)
+    blank = _blank(self_answers, row, kinds)
     found = row >= 0
     agreement[found] = self_answers.agreement[row[found]]
-    answerer = Answerer(correct, tools=outcomes.original.tools)
+    answerer = Answerer(np.where(blank, math.nan, correct), tools=outcomes.original.tools)
     return SelfConsistency(
         answerer=answerer,
         agreement=agreement,
@@ -224,7 +231,7 @@ def self_consistency(
         name=name,
         questions=_counts(np.array(kinds), correct),
         tied=ties.total(),
-        notes=_notes(self_answers, row, kinds, ties, correct, outcomes),
+        notes=_notes(self_answers, row, kinds, ties, blank | np.isnan(correct), blank, outcomes),
     )
 
 
@@ -268,9 +275,20 @@ def _judge(
         unknown = bool(said.unnamed[place]) or bool(said.kept[place])
         return ("not known", math.nan) if unknown else ("none", original)
     known = math.nan if majority.label is None else right.get(majority.label, math.nan)
-    if math.isnan(known) and majority.kept is False and original == 1.0:
-        known = 0.0  # one answer of a question is right
     return ("changed" if majority.kept is False else "not known"), known
+
+
+def _blank(said: SelfAnswers, row: NDArray[np.int64], kinds: list[str]) -> NDArray[np.bool_]:
+    """Questions that must not count, since those like them with another majority cannot."""
+    judged = np.array(
+        [place >= 0 and any(x == x for x in said.correct[place].values()) for place in row.tolist()]
+    )
+    replayed = np.array([kind != "none" for kind in kinds])
+    differs = np.array([kind in ("changed", "not known") for kind in kinds])
+    if not (differs & ~judged).any():
+        return np.zeros(len(kinds), bool)
+    # Questions without replays keep the original answer; by themselves they are no method.
+    return ~judged & replayed if judged.any() else np.ones(len(kinds), bool)
 
 
 def _counts(kinds: NDArray[np.str_], correct: NDArray[np.float64]) -> dict[str, dict[str, int]]:
@@ -290,7 +308,8 @@ def _notes(
     row: NDArray[np.int64],
     kinds: list[str],
     ties: Counter[str],
-    correct: NDArray[np.float64],
+    unknown: NDArray[np.bool_],
+    blank: NDArray[np.bool_],
     outcomes: Outcomes,
 ) -> tuple[str, ...]:
     notes = []
@@ -300,8 +319,10 @@ def _notes(
     if ties:
         notes.append(TIES.format(n=_have(ties.total()), frozen=ties["frozen"], label=ties["label"]))
     of_replays = np.array([kind != "none" for kind in kinds])
-    if unknown := int((of_replays & np.isnan(correct)).sum()):
-        notes.append(NO_GOLD.format(n=_have(unknown)))
+    if blank.any():
+        notes.append(NO_GOLD.format(n=_have(int((of_replays & blank).sum()))))
+    if unread := int((of_replays & unknown & ~blank).sum()):
+        notes.append(NOT_READ.format(n=_have(unread)))
     if unnamed := int((said.unnamed[row[row >= 0]] > 0).sum()):
         notes.append(UNNAMED.format(n=_have(unnamed)))
     if without := int(np.setdiff1d(said.question, outcomes.question).size):

@@ -182,7 +182,9 @@ def test_flips_without_answers_say_what_they_can(tmp_path):
     assert said.unnamed.tolist() == [1, 2, 3]
     assert any("say flip and no answer" in note for note in said.ledger.notes)
     result = self_consistency(said, Outcomes(["q1", "q2", "q3"], [1, 1, 1], {}))
-    assert result.to_dict()["correct"] == [1, None, 0]
+    kept = {"questions": 1, "right": 1, "wrong": 0, "not known": 0}
+    assert result.questions["kept"] == kept
+    assert result.to_dict()["correct"] == [None] * 3  # the two that differ could only be harms
 
 
 def test_a_replay_that_keeps_it_tells_the_frozen_answer():

@@ -124,23 +124,60 @@ def test_the_answerer_is_right_where_plain_python_is(rng, k):
     assert result.questions["changed"]["questions"] == 80 - kept
 
 
-def test_without_gold_answers_only_what_follows_is_known(rng):
-    ids, gold, frozen, answers, _ = drawn(rng)
+def test_without_gold_answers_its_change_is_blank(rng):
+    """It would count harms and no repairs, or, of those that keep the answer, neither."""
+    ids, gold, frozen, answers, videos = drawn(rng)
     original = [int(f == g) for f, g in zip(frozen, gold, strict=True)]
     said = said_of(ids, gold, frozen, answers, judged=False)
-    result = self_consistency(said, Outcomes(ids, original, {}))
-    unknown = 0
-    for correct, a, f, o in zip(result.answerer.correct, answers, frozen, original, strict=True):
-        if plain_majority(a, f) == f:
-            assert correct == o
-        elif o:
-            assert correct == 0
-        else:
-            assert math.isnan(correct)
-            unknown += 1
-    assert unknown > 0
-    assert result.questions["changed"]["not known"] == unknown
-    assert any(note.startswith(f"{unknown} questions have a majority") for note in result.notes)
+    outcomes = Outcomes(ids, original, {"strong": [1] * 80}, cluster=videos)
+    result = self_consistency(said, outcomes)
+    assert np.isnan(result.answerer.correct).all()
+    kept = [plain_majority(a, f) == f for a, f in zip(answers, frozen, strict=True)]
+    assert result.questions["kept"]["not known"] == 0
+    assert result.questions["changed"]["not known"] == 80 - sum(kept) > 0
+    (note,) = (note for note in result.notes if "--gold" in note)
+    assert note.startswith("80 questions have no gold answer")
+    assert "answers that differ from the original are of unknown correctness" in note
+    table = compare_methods(result.outcomes)
+    row = table["self_consistency"]
+    assert (row.n, row.repairs, row.harms) == (0, 0, 0)
+    for figure in (row.accuracy, row.change_points):
+        assert math.isnan(figure.estimate)
+        assert (figure.low, figure.high) == (None, None)
+    assert table["strong"].n == 80
+    assert not any("do not speak of the same questions" in note for note in table.notes)
+    assert any("80 self_consistency outcome not known" in note for note in table.notes)
+    alone = Outcomes(ids, original, {}, cluster=videos)
+    assert compare_methods(self_consistency(said, alone).outcomes)["self_consistency"].n == 0
+
+
+def test_of_some_gold_answers_the_questions_with_one_count(rng):
+    ids, gold, frozen, answers, videos = drawn(rng)
+    original = [int(f == g) for f, g in zip(frozen, gold, strict=True)]
+    full = said_of(ids, gold, frozen, answers)
+    half = [one if i % 2 else {} for i, one in enumerate(full.correct)]
+    said = SelfAnswers(ids, full.answers, frozen, correct=half)
+    outcomes = Outcomes(ids, original, {}, cluster=videos)
+    all_known = self_consistency(full, outcomes).answerer.correct
+    correct = self_consistency(said, outcomes).answerer.correct
+    assert np.isnan(correct[::2]).all()
+    assert correct[1::2].tolist() == all_known[1::2].tolist()
+
+
+def test_where_every_majority_keeps_the_answer_no_gold_answer_is_needed():
+    said = SelfAnswers(["a", "b"], [{"x": 2, "y": 1}, {"z": 3}], ["x", "z"])
+    result = self_consistency(said, Outcomes(["a", "b"], [1, 0], {}))
+    assert result.answerer.correct.tolist() == [1, 0]
+    assert not any("gold" in note for note in result.notes)
+
+
+def test_an_answer_that_cannot_be_read_is_not_known_whatever_the_original_was():
+    said = SelfAnswers(
+        ["a", "b"], [{"it is y": 1}] * 2, ["x"] * 2, correct=[{"x": 1.0}, {"x": 0.0}]
+    )
+    result = self_consistency(said, Outcomes(["a", "b"], [1, 0], {}))
+    assert np.isnan(result.answerer.correct).all()
+    assert any(note.startswith("2 questions have a majority that is") for note in result.notes)
 
 
 def test_abstention_is_a_rule_on_the_agreement(rng):
@@ -161,7 +198,8 @@ def test_abstention_is_a_rule_on_the_agreement(rng):
 
 
 def test_questions_without_a_valid_replay_keep_the_original_answer():
-    said = SelfAnswers(["a", "b", "c"], [{"x": 2}, {}, {}], ["y", "y", None])
+    judged = [{"x": 0.0, "y": 1.0}, {}, {}]
+    said = SelfAnswers(["a", "b", "c"], [{"x": 2}, {}, {}], ["y", "y", None], correct=judged)
     result = self_consistency(said, Outcomes(["a", "b", "c"], [1, 1, 0], {}))
     assert result.answerer.correct.tolist() == [0, 1, 0]
     assert np.isnan(result.agreement).tolist() == [False, True, True]
