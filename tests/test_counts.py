@@ -268,8 +268,12 @@ def test_counts_that_the_plan_cannot_have_made_are_refused(changes, message):
     assert "\n" not in str(raised.value)
 
 
-# Those that know what to do with such counts: their figures are those of full runs.
-KNOW_BETTER = {"stopped_signs", "evaluate_rule", "compare_rules"}
+# Those that know what to do with such counts: their figures are those of full runs. What routes
+# by rules takes the decisions of the rule that they were stopped by, and refuses other rules.
+KNOW_BETTER = {
+    "stopped_signs", "evaluate_rule", "compare_rules", "compare_methods", "compare_policies",
+    "rule_transfer",
+}  # fmt: skip
 TAKE_COUNTS = {
     name: {p.name: p for p in inspect.signature(getattr(carve_stats, name)).parameters.values()
            if "ReplayCounts" in str(p.annotation)}
@@ -292,8 +296,9 @@ def test_the_functions_that_take_counts_are_found():
 def test_every_public_function_that_takes_counts_refuses_stopped_ones(name, tmp_path):
     function = getattr(carve_stats, name)
     full = three()
+    outcomes = Outcomes(["a", "b", "c"], [1, 0, 1], {"strong": [0, 1, 1]})
     given = {
-        "outcomes": Outcomes(["a", "b", "c"], [1, 0, 1], {"strong": [0, 1, 1]}),
+        "outcomes": outcomes,
         "population": Population.paper(),
         "rng": 1,
         "k": 1,
@@ -307,8 +312,10 @@ def test_every_public_function_that_takes_counts_refuses_stopped_ones(name, tmp_
         p.name for p in parameters if name in ("predict_signs", "curtailment")})  # fmt: skip
     for one in NAIVE[name]:
         arguments = {n: full if n in NAIVE[name] else given[n] for n in needed}
+        mapping = "Mapping" in str(NAIVE[name][one].annotation)
+        wrong = {one: {"a": stopped()} if mapping else stopped()}
         with pytest.raises(InputError, match=WRONG) as told:
-            function(**{**arguments, one: stopped()})
+            function(**{**arguments, **wrong})
         assert "\n" not in str(told.value)
     assert list(tmp_path.iterdir()) == []
 

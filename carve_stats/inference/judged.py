@@ -75,11 +75,6 @@ class JudgedQuestions:
             return self.counts.score
         column = self.columns[name]
         if column.dtype.kind == "f":
-            if np.isinf(column).any():
-                raise InputError(
-                    f"covariate {name!r} holds infinite values, which have no mean: make them"
-                    " missing"
-                )
             return column
         return np.array([_FLAGS[text] for text in column.tolist()], np.float64)
 

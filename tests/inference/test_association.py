@@ -166,7 +166,7 @@ class TestClearAnswers:
             assert other.se == pytest.approx(one.se, rel=1e-12)
 
     def test_infinite_values_are_refused(self):
-        with pytest.raises(InputError, match="covariate 'recall' holds infinite values"):
+        with pytest.raises(InputError, match="recall=inf of question 'd' must be finite"):
             associations(*small([1, 0, 1, 0], recall=[0, 1, 2, np.inf]))
 
     def test_a_covariate_called_correct_is_not_looked_at(self):

@@ -263,7 +263,7 @@ def test_the_questions_needed_are_those_of_the_procedure():
 
 def test_more_than_thirty_replays_are_said_to_be_needed():
     table = score_table(
-        sample(1000, 1), test="fisher", interval="newcombe", level=0.9999999999999999
+        sample(1000, 1), test="fisher", interval="newcombe", level=0.999999999999999
     )
     assert any("more than 30 replays in each arm would be needed" in note for note in table.notes)
 
