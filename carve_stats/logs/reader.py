@@ -109,10 +109,6 @@ def read_replays(
     >>> counts.ledger.to_dict()
     {'read': 3, 'used': 2, 'left_out': {'invalid': 1}}
     """
-    if run is not None and not isinstance(run, str):
-        raise InputError(f"run={run!r} must be a run's id, a text")
-    if run is not None and pool_runs:
-        raise InputError("run= reads one run and pool_runs=True all of them: give one of the two")
     with tallied_logs(
         source,
         videos=videos,
@@ -122,15 +118,7 @@ def read_replays(
         pool_runs=pool_runs,
         attempts=attempts,
     ) as logs:
-        return assemble_counts(
-            logs.connection,
-            logs.scans,
-            run=run,
-            pool_runs=pool_runs,
-            run_sql=logs.run,
-            mapping=logs.mapping,
-            pattern=logs.pattern,
-        )
+        return logs.counts(run=run, pool_runs=pool_runs)
 
 
 class TalliedLogs(NamedTuple):
@@ -156,6 +144,18 @@ class TalliedLogs(NamedTuple):
     mapping: Mapping[str, str] | None
     pattern: re.Pattern[str] | None
 
+    def counts(self, *, run: str | None, pool_runs: bool) -> ReplayCounts:
+        """The counts of one run, or of all added up; as for `assemble_counts`."""
+        return assemble_counts(
+            self.connection,
+            self.scans,
+            run=run,
+            pool_runs=pool_runs,
+            run_sql=self.run,
+            mapping=self.mapping,
+            pattern=self.pattern,
+        )
+
 
 @contextmanager
 def tallied_logs(
@@ -178,10 +178,14 @@ def tallied_logs(
     Yields
     ------
     TalliedLogs
-        For `assemble_counts` or `assemble_runs`; errors of DuckDB on the way name the logs.
+        For its `counts`, or `assemble_runs`; errors of DuckDB on the way name the logs.
     """
     import duckdb
 
+    if run is not None and not isinstance(run, str):
+        raise InputError(f"run={run!r} must be a run's id, a text")
+    if run is not None and pool_runs:
+        raise InputError("run= reads one run and pool_runs=True all of them: give one of the two")
     if attempts not in ("first", "first-valid"):
         raise InputError(unknown_name("attempts", attempts, ("first", "first-valid")))
     if videos is not None and video_pattern is not None:

@@ -10,7 +10,6 @@ import numpy as np
 
 from carve_stats.counts import Ledger
 from carve_stats.errors import InputError
-from carve_stats.logs.assemble import assemble_counts
 from carve_stats.logs.gold_answers import UNKNOWN, GoldAnswer, read_gold
 from carve_stats.logs.judging import judge_answers
 from carve_stats.logs.reader import TalliedLogs, tallied_logs
@@ -92,10 +91,6 @@ def read_self_answers(
     >>> said.ledger.to_dict()
     {'read': 4, 'used': 3, 'left_out': {'SHAM or DESTROY': 1}}
     """
-    if run is not None and not isinstance(run, str):
-        raise InputError(f"run={run!r} must be a run's id, a text")
-    if run is not None and pool_runs:
-        raise InputError("run= reads one run and pool_runs=True all of them: give one of the two")
     standard = None if gold is None else read_gold(gold)
     with tallied_logs(
         source,
@@ -111,15 +106,7 @@ def read_self_answers(
                 f"{logs.scans[0].inputs[0]}: a table already counted: it holds no answers; read the"
                 " records themselves"
             )
-        counts = assemble_counts(
-            logs.connection,
-            logs.scans,
-            run=run,
-            pool_runs=pool_runs,
-            run_sql=logs.run,
-            mapping=logs.mapping,
-            pattern=logs.pattern,
-        )
+        counts = logs.counts(run=run, pool_runs=pool_runs)
         rows, frozen = _rows(logs, run, attempts)
         tally = _Tally(counts.question.tolist(), frozen, rows)
         left_out = _left_out(logs, run, tally.used)
