@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from carve_stats import _display
 from carve_stats.clusters import (
     Estimate,
     bootstrap,
@@ -21,8 +22,9 @@ from carve_stats.inference.sign_excess import (
     resampling_sums,
     sign_influence,
 )
+from carve_stats.law.finite_replay import SignShares
 
-__all__ = ["IntervalRequest", "sign_intervals"]
+__all__ = ["IntervalRequest", "plain_shares", "sign_intervals"]
 
 NO_VARIATION = (
     "no interval: no question has a score of this sign, or every one has, so how far the share"
@@ -112,3 +114,8 @@ def _without_variation(data: SignData, estimates: list[Estimate]) -> list[Estima
         else estimate
         for place, estimate in enumerate(estimates)
     ]
+
+
+def plain_shares(shares: SignShares) -> dict[str, float | None]:
+    """Three shares by sign, as values that JSON can hold."""
+    return {sign: _display.plain(share) for sign, share in shares._asdict().items()}

@@ -25,7 +25,7 @@ from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError
 from carve_stats.inference.rates import estimate_flip_rates
 from carve_stats.inference.sign_excess import SignData, predict
-from carve_stats.inference.sign_intervals import IntervalRequest, sign_intervals
+from carve_stats.inference.sign_intervals import IntervalRequest, plain_shares, sign_intervals
 from carve_stats.inference.tie_excess import DESCRIPTOR, RATES_BY_T
 from carve_stats.law._arguments import replay_budget
 from carve_stats.law._flip_states import state_places
@@ -120,8 +120,8 @@ class StoppedSigns:
             "k": dict(self.k),
             "flip_rates": {arm: rate.to_dict() for arm, rate in self.flip_rates.items()},
             "mean_score": {**self.mean_score.to_dict(), "p_value": _display.plain(self.p_value)},
-            "observed": _plain(self.observed),
-            "predicted": _plain(self.predicted),
+            "observed": plain_shares(self.observed),
+            "predicted": plain_shares(self.predicted),
             "excess": {n: e.to_dict() for n, e in self.excess._asdict().items()},
             "interval": self.interval.to_dict(),
             "observed_intervals": {
@@ -440,7 +440,3 @@ def _notes(result: StoppedSigns, counts: ReplayCounts) -> list[str]:
     if result.interval.method == "bootstrap":
         notes.append(RATES_BY_T)
     return [*notes, DESCRIPTOR]
-
-
-def _plain(shares: SignShares) -> dict[str, float | None]:
-    return {sign: _display.plain(share) for sign, share in shares._asdict().items()}

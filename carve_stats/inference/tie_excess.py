@@ -30,7 +30,7 @@ from carve_stats.inference.rates import (
     estimate_mean_score,
 )
 from carve_stats.inference.sign_excess import null_se, observe, predict
-from carve_stats.inference.sign_intervals import IntervalRequest, sign_intervals
+from carve_stats.inference.sign_intervals import IntervalRequest, plain_shares, sign_intervals
 from carve_stats.law.finite_replay import SignShares
 from carve_stats.population.patterns import fullest_budget, reaches
 
@@ -110,10 +110,10 @@ class TieExcess:
             "k": dict(self.k),
             "flip_rates": {arm: rates[arm] for arm in ("self", "sham", "destroy")},
             "mean_score": {n: v for n, v in mean.items() if n not in ("interval", "notes")},
-            "observed": _plain(self.observed),
-            "predicted": _plain(self.predicted),
+            "observed": plain_shares(self.observed),
+            "predicted": plain_shares(self.predicted),
             "excess": {n: e.to_dict() for n, e in self.excess._asdict().items()},
-            "null_se": _plain(self.null_se),
+            "null_se": plain_shares(self.null_se),
             "interval": self.interval.to_dict(),
             "observed_intervals": {
                 n: e.to_dict() for n, e in self.observed_intervals._asdict().items()
@@ -384,7 +384,3 @@ def _notes(result: TieExcess, counts: ReplayCounts) -> list[str]:
     if result.interval.method == "bootstrap":
         notes.append(RATES_BY_T)
     return [*notes, DESCRIPTOR]
-
-
-def _plain(shares: SignShares) -> dict[str, float | None]:
-    return {sign: _display.plain(share) for sign, share in shares._asdict().items()}
