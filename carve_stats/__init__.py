@@ -11,19 +11,26 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Answerer": "outcomes",
+    "Backbone": "report.paper_tables.inputs",
     "CarveStatsError": "errors",
     "Cost": "planning.costs",
     "FiniteReplayLaw": "law.finite_replay",
     "InputError": "errors",
+    "Intervals": "logs.intervals",
     "Outcomes": "outcomes",
+    "Overlap": "temporal",
+    "PaperInputs": "report.paper_tables.inputs",
     "Population": "population.mixing",
     "ReplayCounts": "counts",
     "ReplayReply": "replay.protocols",
     "ReplayRequest": "replay.protocols",
     "ScoreRule": "law.score_rule",
+    "SelfAnswers": "routing.self_answers",
     "SignShares": "law.finite_replay",
     "Trajectory": "replay.trajectories",
     "associations": "inference.association",
+    "build_tables": "report.paper_tables",
     "compare_methods": "routing.methods",
     "compare_policies": "routing.policies",
     "compare_rules": "routing.comparison",
@@ -99,10 +106,12 @@ if TYPE_CHECKING:
     from carve_stats.logs.benchmarks import read_benchmark as read_benchmark
     from carve_stats.logs.evidence_intervals import read_intervals as read_intervals
     from carve_stats.logs.finished import finished_videos as finished_videos
+    from carve_stats.logs.intervals import Intervals as Intervals
     from carve_stats.logs.outcomes import read_outcomes as read_outcomes
     from carve_stats.logs.reader import read_replays as read_replays
     from carve_stats.logs.runs import read_runs as read_runs
     from carve_stats.logs.self_answers import read_self_answers as read_self_answers
+    from carve_stats.outcomes import Answerer as Answerer
     from carve_stats.outcomes import Outcomes as Outcomes
     from carve_stats.planning.budget import plan_budget as plan_budget
     from carve_stats.planning.costs import Cost as Cost
@@ -119,6 +128,9 @@ if TYPE_CHECKING:
     from carve_stats.replay.trajectories import read_trajectories as read_trajectories
     from carve_stats.replay.trajectories import write_trajectories as write_trajectories
     from carve_stats.report.html import write_report as write_report
+    from carve_stats.report.paper_tables import build_tables as build_tables
+    from carve_stats.report.paper_tables.inputs import Backbone as Backbone
+    from carve_stats.report.paper_tables.inputs import PaperInputs as PaperInputs
     from carve_stats.routing.comparison import compare_rules as compare_rules
     from carve_stats.routing.curve import routing_curve as routing_curve
     from carve_stats.routing.evaluate import evaluate_rule as evaluate_rule
@@ -127,8 +139,10 @@ if TYPE_CHECKING:
     from carve_stats.routing.policies import compare_policies as compare_policies
     from carve_stats.routing.selective import compare_selective as compare_selective
     from carve_stats.routing.selective import risk_coverage as risk_coverage
+    from carve_stats.routing.self_answers import SelfAnswers as SelfAnswers
     from carve_stats.routing.self_consistency import self_consistency as self_consistency
     from carve_stats.routing.transfer import rule_transfer as rule_transfer
+    from carve_stats.temporal import Overlap as Overlap
     from carve_stats.temporal import temporal_overlap as temporal_overlap
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "plain",
     "text_block",
     "text_table",
+    "visible",
 ]
 
 MISSING = "–"
@@ -129,6 +130,29 @@ def p_value(p: float | None) -> str:
 def counted(n: int, noun: str) -> str:
     """A number and its noun: ``1 question``, ``2 questions``."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def visible(text: str) -> str:
+    r"""A text on one line, whatever a name of somebody's holds.
+
+    Parameters
+    ----------
+    text : str
+        Such as the id of a run or a question.
+
+    Returns
+    -------
+    str
+        With line breaks, control characters and marks of direction as escapes of Python.
+
+    Examples
+    --------
+    >>> print(visible("seed\n1\u202e"))
+    seed\n1\u202e
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def text_table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, words: int = 1) -> str:

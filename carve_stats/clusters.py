@@ -32,6 +32,7 @@ __all__ = [
     "count_clusters",
     "explain",
     "interval_method",
+    "interval_of_se",
     "percentile_interval",
     "t_interval",
     "t_test",
@@ -335,10 +336,44 @@ def t_interval(
     clusters = count_clusters(codes)
     if clusters < 2:
         return Estimate(estimate, note=ONE_CLUSTER)
-    se = cluster_se(influence, codes)
+    return interval_of_se(
+        estimate, cluster_se(influence, codes), clusters - 1, level=level, within=within
+    )
+
+
+def interval_of_se(
+    estimate: float,
+    se: float,
+    df: int,
+    *,
+    level: float = 0.95,
+    within: tuple[float, float] = (-math.inf, math.inf),
+) -> Estimate:
+    """The estimate, plus and minus t standard errors.
+
+    Parameters
+    ----------
+    estimate, se : float
+        The point estimate and its standard error.
+    df : int
+        Degrees of freedom of Student's t.
+    level, within
+        As for `t_interval`.
+
+    Returns
+    -------
+    Estimate
+        Without standard error and interval, and with a note, where the standard error is 0.
+
+    Examples
+    --------
+    >>> print(interval_of_se(0.25, 0.1, 24, within=(0, 1)))
+    0.2500 [0.0436, 0.4564]
+    """
+    check_level(level)
     if se <= _ROUNDING:
         return Estimate(estimate, note=NO_SPREAD)
-    half = float(stdtrit(clusters - 1, (1 + level) / 2)) * se
+    half = float(stdtrit(df, (1 + level) / 2)) * se
     return Estimate(estimate, se, max(estimate - half, within[0]), min(estimate + half, within[1]))
 
 

@@ -8,12 +8,24 @@ from typing import Any, NamedTuple
 
 from carve_stats.errors import InputError
 
-__all__ = ["Interval", "Overlap", "check_duration", "check_intervals", "temporal_overlap"]
+__all__ = [
+    "Interval",
+    "Overlap",
+    "check_duration",
+    "check_intervals",
+    "shown",
+    "temporal_overlap",
+]
 
 Interval = tuple[float, float | None]
 """Start and end in seconds, both part of it; an end of None is that of the video."""
 
 _Closed = tuple[float, float]
+
+_ROUNDED = 1.0
+"""Seconds: less than this a duration may be short by, as those in whole seconds are."""
+
+_SHOWN = 80
 
 
 class Overlap(NamedTuple):
@@ -50,7 +62,8 @@ def temporal_overlap(
         moment, such as that of a frame. No intervals: nothing was retrieved, or nothing is
         annotated. None: not known.
     duration : float, optional
-        Seconds of the video, where it is known: the end of open intervals.
+        Seconds of the video, where it is known: the end of open intervals, and of all others.
+        Times past it count as that moment, since durations are often rounded.
 
     Returns
     -------
@@ -67,7 +80,8 @@ def temporal_overlap(
     Raises
     ------
     InputError
-        An interval that is not a pair of times, is reversed, or begins before 0.
+        An interval that is not a pair of times, is reversed, begins before 0, or begins a second
+        or more after the video's end.
 
     Notes
     -----
@@ -84,6 +98,8 @@ def temporal_overlap(
     Overlap(covered=True, recall=0.0, iou=0.0)
     >>> temporal_overlap([], [(30, 30)])
     Overlap(covered=False, recall=0.0, iou=None)
+    >>> temporal_overlap([(0, 60)], [(50, 61)], duration=60)
+    Overlap(covered=True, recall=1.0, iou=0.16666666666666666)
     """
     if duration is not None:
         check_duration("duration", duration)
@@ -116,7 +132,7 @@ def check_intervals(
     intervals : iterable of pairs
         Start and end in seconds; an end of None is open.
     duration : float, optional
-        The end of open intervals.
+        Seconds of the video, where it is known.
 
     Returns
     -------
@@ -126,24 +142,28 @@ def check_intervals(
     Raises
     ------
     InputError
-        What is no list of pairs, a time that is no number of at least 0, an end before its start.
+        What is no list of pairs, a time that is no number of at least 0, an end before its start,
+        or a start a second or more after the video's end.
     """
     if isinstance(intervals, str | bytes) or not isinstance(intervals, Iterable):
-        raise InputError(f"{name}={intervals!r} must be a list of pairs (start, end) in seconds")
+        raise InputError(
+            f"{name}={shown(intervals)} must be a list of pairs (start, end) in seconds"
+        )
     checked: list[Interval] = []
     for number, pair in enumerate(intervals):
-        shown = f"{name}[{number}]={pair!r}"
-        if isinstance(pair, str | bytes) or not isinstance(pair, Iterable):
-            raise InputError(f"{shown} must be a pair (start, end) in seconds")
-        times = list(pair)
-        if len(times) != 2:
-            raise InputError(f"{shown} must be a pair (start, end) in seconds")
-        start = _seconds(shown, times[0])
-        end = None if times[1] is None else _seconds(shown, times[1])
-        if end is None and duration is not None and start > duration:
-            raise InputError(f"{shown} must not start after the video's end at {duration:g} s")
-        if end is not None and end < start:
-            raise InputError(f"{shown} is reversed: its end must not be before its start")
+        times = _pair(pair)
+        if times is None:
+            said = f"{name}[{number}]={shown(pair)}"
+            raise InputError(f"{said} must be a pair (start, end) in seconds")
+        wrong, start, end = None, _number(times[0]), _number(times[1])
+        if start is None or start < 0 or (end is None and times[1] is not None):
+            wrong = ": times must be seconds of at least 0; None for an open end"
+        elif end is not None and end < start:
+            wrong = " is reversed: its end must not be before its start"
+        elif duration is not None and start >= duration + _ROUNDED:
+            wrong = f" must not start after the video's end at {duration:g} s"
+        if start is None or wrong:
+            raise InputError(f"{name}[{number}]={shown(pair)}{wrong}")
         checked.append((start, end))
     return checked
 
@@ -152,15 +172,32 @@ def check_duration(name: str, duration: object) -> float:
     """A video's length in seconds: a finite number above 0, or InputError."""
     seconds = _number(duration)
     if seconds is None or seconds <= 0:
-        raise InputError(f"{name}={duration!r} must be a number of seconds above 0")
+        raise InputError(f"{name}={shown(duration)} must be a number of seconds above 0")
     return seconds
 
 
-def _seconds(shown: str, time: object) -> float:
-    seconds = _number(time)
-    if seconds is None or seconds < 0:
-        raise InputError(f"{shown}: times must be seconds of at least 0; None for an open end")
-    return seconds
+def shown(value: object) -> str:
+    """How messages show a value: as Python writes it, the middle left out where it is long.
+
+    Examples
+    --------
+    >>> shown("12-30"), len(shown("12-30;" * 10**6))
+    ("'12-30'", 80)
+    """
+    try:
+        text = repr(value)
+    except Exception:  # of an integer of thousands of digits, or somebody else's
+        return f"<{type(value).__name__}>"
+    half = _SHOWN // 2
+    return text if len(text) <= _SHOWN else f"{text[: half - 1]}…{text[-half:]}"
+
+
+def _pair(given: object) -> list[Any] | None:
+    """The two values of a pair; None of anything else."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        return None
+    times = list(given)
+    return times if len(times) == 2 else None
 
 
 def _number(value: Any) -> float | None:
@@ -175,9 +212,10 @@ def _number(value: Any) -> float | None:
 
 
 def _union(intervals: Sequence[Interval], end: float) -> list[_Closed]:
-    """The same times as disjoint intervals in order; those that touch become one."""
+    """The same times up to the end as disjoint intervals in order; those that touch are one."""
     merged: list[_Closed] = []
-    for start, stop in sorted((a, end if b is None else b) for a, b in intervals):
+    closed = ((min(a, end), end if b is None else min(b, end)) for a, b in intervals)
+    for start, stop in sorted(closed):
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(merged[-1][1], stop))
         else:
@@ -201,7 +239,8 @@ def _intersection(one: list[_Closed], other: list[_Closed]) -> list[_Closed]:
 
 def _length(disjoint: list[_Closed]) -> float:
     # Rounded once: the same whatever the order, and never longer than what it is part of.
-    return math.fsum(time for start, stop in disjoint for time in (stop, -start))
+    # A start before its stop: no sum on the way is longer than the longest time.
+    return math.fsum(time for start, stop in disjoint for time in (-start, stop))
 
 
 def _recall(common: list[_Closed], gold: list[_Closed]) -> float:

@@ -97,6 +97,29 @@ def test_by_hand(retrieved, gold, expected):
     assert temporal_overlap(retrieved, gold) == expected
 
 
+@given(SIDES, SIDES, st.integers(8, 12), st.sampled_from([0, 0.5, 0.75]))
+def test_what_is_past_the_end_does_not_count(retrieved, gold, end, less):
+    def within(side):
+        return [(min(a, end - less), min(b, end - less)) for a, b in side]
+
+    assert temporal_overlap(retrieved, gold, duration=end - less) == temporal_overlap(
+        within(retrieved), within(gold)
+    )
+
+
+def test_a_start_past_the_end():
+    # A duration in whole seconds may be short by less than one.
+    assert temporal_overlap([(60.9, 62)], [(50, None)], duration=60) == (True, 0.0, 0.0)
+    for side in ([(61, 62)], [(61, 61)], [(61, None)]):
+        with pytest.raises(InputError, match=r"retrieved\[0\]=.* after the video's end at 60 s"):
+            temporal_overlap(side, [(0, 1)], duration=60)
+
+
+def test_times_as_long_as_floats_go():
+    longest = [(0, 1e308), (1.1e308, 1.7e308)]
+    assert temporal_overlap(longest, longest) == (True, 1.0, 1.0)
+
+
 def test_decimals_do_not_leak():
     # 0.1 + 0.2 and the like: what is wholly retrieved has a recall of exactly 1.
     gold = [(0.1, 0.7), (1.1, 1.3)]
@@ -124,12 +147,16 @@ def test_numpy_pairs_and_generators_are_taken():
         ("12-30", "must be a list of pairs"),
         (["12"], "must be a pair"),
         (5, "must be a list of pairs"),
+        ([(0, 10**400)], "None for an open end"),
+        ([(0, 10**5000)], r"retrieved\[0\]=<tuple>: times must be seconds"),
+        ([(0, "x" * 10**6)], r"retrieved\[0\]=\(0, 'x+…x+'\): times must be seconds"),
     ],
 )
 def test_what_is_no_interval_is_refused(retrieved, said):
     with pytest.raises(InputError, match=said) as error:
         temporal_overlap(retrieved, [(0, 1)])
     assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 200
 
 
 @pytest.mark.parametrize("duration", [0, -3, float("nan"), "60", True])

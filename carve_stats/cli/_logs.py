@@ -84,24 +84,26 @@ def read_each_run(
     video_pattern: str | None,
     columns: tuple[str, ...],
     attempts: str,
-    per_log: bool,
 ) -> dict[str, ReplayCounts]:
-    """Read every run apart; with `per_log` each of the logs is one, called by its path."""
-    from carve_stats.logs.reader import read_replays
+    """Read every run apart, by the records' own ids."""
     from carve_stats.logs.runs import read_runs
 
-    options: dict[str, Any] = {
-        "videos": videos,
-        "video_pattern": video_pattern,
-        "columns": read_mapping(columns),
-        "attempts": attempts,
-    }
-    if per_log:
-        twice = [path for path in logs if logs.count(path) > 1]
-        if twice:
-            raise InputError(f"{twice[0]}: stands there twice: with --run-per-log it is one run")
-        return {path: read_replays(path, **options) for path in logs}
-    return read_runs(list(logs) if len(logs) > 1 else logs[0], **options)
+    try:
+        return read_runs(
+            list(logs) if len(logs) > 1 else logs[0],
+            videos=videos,
+            video_pattern=video_pattern,
+            columns=read_mapping(columns),
+            attempts=attempts,
+        )
+    except InputError as error:
+        # Runs are apart before they can be added up: what helps is to say what they are.
+        mended = str(error).replace(ADD_UP, f"give each run a log of its own and {PER_LOG}")
+        raise type(error)(mended) from error
+
+
+ADD_UP = "read with pool_runs=True (--pool-runs)"
+PER_LOG = "say --run-per-log"
 
 
 def read_mapping(columns: tuple[str, ...]) -> dict[str, str] | None:

@@ -12,6 +12,7 @@ import click
 
 import carve_stats
 import carve_stats.cli
+from carve_stats._display import visible
 from carve_stats.errors import CarveStatsError, unknown_name
 
 __all__ = ["main"]
@@ -76,8 +77,7 @@ def main() -> None:
 
 def _echo_error(message: str) -> None:
     """Print one line, whatever names of files and columns are in the message."""
-    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
-    click.echo(f"carve-stats: {shown}", err=True)
+    click.echo(f"carve-stats: {visible(message)}", err=True)
 
 
 def _drop_output() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from carve_stats.inference.tie_excess import TieExcess
     from carve_stats.population.mixing import Population
     from carve_stats.replay.config import StoppingOptions
-    from carve_stats.replay.store import RunStatus
+    from carve_stats.replay.progress import RunStatus
 
 __all__ = ["simulate"]
 

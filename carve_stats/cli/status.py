@@ -22,7 +22,7 @@ def status(run: str, as_json: bool) -> None:
     from carve_stats.replay.store import RunStore
 
     store = RunStore.load(run)
-    result = store.status()
+    result = store.progress.status()
     if as_json:
         stopping = {} if store.stopping is None else {"stopping": plan_summary(store.stopping)}
         echo_json({**result.to_dict(), **stopping})

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from carve_stats._display import visible
 from carve_stats.cli._figure_folder import check_folder
-from carve_stats.cli._logs import log_options, read_each_run, read_logs, read_mapping
-from carve_stats.cli._outcomes import (
-    check_backbone,
-    outcome_options,
-    read_outcome_table,
-    read_pairs,
-)
+from carve_stats.cli._logs import log_options
+from carve_stats.cli._outcomes import outcome_options, read_pairs
 from carve_stats.cli._output import echo_json, json_option
-from carve_stats.cli._table_file import refuse_input
+from carve_stats.cli._paper_table_files import check_targets, shown_tables, write_tables
+from carve_stats.cli._table_inputs import Reading, read_inputs
+from carve_stats.cli._wording import in_options, say_options
 from carve_stats.errors import InputError
 
 if TYPE_CHECKING:
-    from carve_stats.counts import ReplayCounts
-    from carve_stats.outcomes import Outcomes
-    from carve_stats.report.paper_tables.formats import Format
-    from carve_stats.report.paper_tables.inputs import PaperInputs
     from carve_stats.report.paper_tables.paper_table import PaperTable
 
 __all__ = ["tables"]
@@ -127,8 +121,11 @@ def tables(
             "--intervals and --interval-format belong together: give both, since how intervals are"
             " written is never guessed"
         )
+    if options["run"] is not None and options["pool_runs"]:
+        raise InputError("--run names one run and --pool-runs means all of them: give one")
     outcomes = None
-    if len(logs) > 1 and not options["no_outcomes"]:
+    no_outcomes = options.pop("no_outcomes")
+    if len(logs) > 1 and not no_outcomes:
         *rest, outcomes = logs
         logs = tuple(rest)
     if outcomes is None:
@@ -138,256 +135,58 @@ def tables(
 
     from carve_stats.report.paper_tables import build_tables, table_names
     from carve_stats.report.paper_tables.formats import FORMATS
+    from carve_stats.report.paper_tables.inputs import check_names
 
+    with say_options(_ARGUMENTS):
+        check_names(*options["names"])
     names = table_names() if names_of_tables is None else names_of_tables.split(",")
     folder = None
     if output is not None:
-        named = read_pairs("--answers", "NAME=FILE", "strong=strong.csv", options["answers"])
-        more = [
-            outcomes,
-            *(options[name] for name in ("gold", "videos", "intervals", "interval_gold")),
-        ]
-        second = options["second_backbone"] or ()
-        read = [*logs, *filter(None, more), *named.values(), *second]
-        folder = check_folder(output, read, option="--output")
-        _check_targets(folder, names, FORMATS[form], read)
-    inputs = _read_inputs(logs, outcomes, **options)
-    made = build_tables(inputs, names, published=published)
-    written = [] if folder is None else _write(folder, made, FORMATS[form])
+        files = _files(logs, outcomes, options)
+        folder = check_folder(output, files, option="--output")
+        check_targets(folder, names, FORMATS[form], files)
+    reading = Reading(**{name: options.pop(name) for name in Reading._fields})
+    with say_options(_ARGUMENTS):
+        inputs = read_inputs(logs, outcomes, reading, **options)
+        made = build_tables(inputs, names, published=published)
+    made = [_in_options(table) for table in made]
+    written = [] if folder is None else write_tables(folder, made, FORMATS[form])
     if as_json:
         echo_json({"tables": [table.to_dict() for table in made], "files": written})
     elif folder is None:
-        click.echo("\n\n".join(_shown(made, form, FORMATS[form])))
+        click.echo(shown_tables(made, FORMATS[form]))
     else:
         for line in [*written, *(table.title for table in made if table.missing is not None)]:
-            click.echo(line)
+            click.echo(visible(line))
 
 
 _OF_OUTCOMES = (
     "intervals", "interval_gold", "self_consistency", "confidence", "fallback", "match", "gold",
     "answers", "outcome_map", "second_backbone",
 )  # fmt: skip
-
-
-def _read_inputs(
-    logs: tuple[str, ...],
-    outcomes_path: str | None,
-    *,
-    run: str | None,
-    pool_runs: bool,
-    run_per_log: bool,
-    gold: str | None,
-    answers: tuple[str, ...],
-    outcome_map: tuple[str, ...],
-    intervals: str | None,
-    interval_format: str | None,
-    interval_gold: str | None,
-    second_backbone: tuple[str, str] | None,
-    names: tuple[str, str],
-    self_consistency: bool,
-    **settings: Any,
-) -> PaperInputs:
-    """Everything that was given, read."""
-    from carve_stats.report.paper_tables.inputs import Backbone, PaperInputs
-
-    if run is not None and pool_runs:
-        raise InputError("--run names one run and --pool-runs means all of them: give one")
-    reading = {name: settings.pop(name) for name in ("videos", "video_pattern", "columns")}
-    reading["attempts"] = settings.pop("attempts")
-    outcome_reading = dict(gold=gold, outcome_map=outcome_map, videos=reading["videos"])
-    settings.pop("no_outcomes")
-    runs = read_each_run(logs, per_log=run_per_log, **reading)
-    pooled = None
-    if pool_runs:
-        # Reading them again together finds a run that is counted twice; counts alone cannot.
-        pooled = (
-            _pool(runs) if run_per_log else read_logs(logs, run=None, pool_runs=True, **reading)
+_ARGUMENTS = {
+    "rng": "--seed",
+    "columns": "--map",
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            "allow_mismatch", "answers", "confidence", "fallback", "gold", "level", "match",
+            "names", "pool_runs", "run", "video_pattern", "videos", "attempts",
         )
-    outcomes = None
-    if outcomes_path is not None:
-        outcomes = _read_last_as_outcomes(
-            outcomes_path, reading, answers=answers, **outcome_reading
-        )
-        check_backbone(
-            logs,
-            outcomes_path,
-            outcomes,
-            gold=gold,
-            answers=answers,
-            outcome_map=outcome_map,
-            columns=reading["columns"],
-            run=None if run_per_log else run,
-        )
-    if intervals is not None and outcomes is not None:
-        outcomes = _with_overlap(
-            outcomes, intervals, str(interval_format), interval_gold, settings["allow_mismatch"]
-        )
-    second = None
-    if second_backbone is not None:
-        theirs = PaperInputs(
-            runs=(each := read_each_run((second_backbone[0],), per_log=False, **reading)),
-            run=run if run in each else None,
-            pooled=read_logs((second_backbone[0],), run=None, pool_runs=True, **reading)
-            if pool_runs
-            else None,
-        )
-        their_outcomes = read_outcome_table(second_backbone[1], answers=(), **outcome_reading)
-        check_backbone(
-            (second_backbone[0],),
-            second_backbone[1],
-            their_outcomes,
-            gold=gold,
-            answers=(),
-            outcome_map=outcome_map,
-            columns=reading["columns"],
-            run=theirs.run,
-        )
-        second = Backbone(
-            names[1],
-            theirs.main,
-            their_outcomes,
-            which=_say_which(theirs),
-        )
-    inputs = PaperInputs(
-        runs=runs,
-        run=run,
-        pooled=pooled,
-        outcomes=outcomes,
-        second=second,
-        name=names[0],
-        **settings,
-    )
-    if not self_consistency or outcomes_path is None:
-        return inputs
-    source = (inputs.main_run,) if run_per_log and not pool_runs else logs
-    which = None if run_per_log or pool_runs else inputs.main_run or None
-    return _with_self_consistency(
-        inputs, source, outcomes_path, gold, run=which, pool_runs=pool_runs, **reading
-    )
+    },
+}  # fmt: skip
 
 
-def _with_self_consistency(
-    inputs: PaperInputs,
-    logs: tuple[str, ...],
-    outcomes_path: str,
-    gold: str | None,
-    *,
-    columns: tuple[str, ...],
-    **reading: Any,
-) -> PaperInputs:
-    """The inputs with one alternative more, which nothing is deferred to unless it is named."""
-    from carve_stats.logs.scan import connect
-    from carve_stats.logs.self_answers import read_self_answers
-    from carve_stats.logs.tables import open_table
-    from carve_stats.routing.self_consistency import self_consistency
-
-    assert inputs.outcomes is not None
-    standard = gold
-    if gold is None:
-        with connect() as connection:
-            table = open_table(connection, outcomes_path, name="outcomes", argument="source")
-            standard = outcomes_path if "gold_answer" in table.columns else None
-    said = read_self_answers(
-        list(logs) if len(logs) > 1 else logs[0],
-        gold=standard,
-        columns=read_mapping(columns),
-        **reading,
-    )
-    result = self_consistency(said, inputs.outcomes, allow_mismatch=inputs.allow_mismatch)
-    alternatives = list(inputs.outcomes.alternatives)
-    fallback = alternatives[0] if len(alternatives) == 1 else None
-    return replace(
-        inputs,
-        outcomes=result.outcomes,
-        fallback=inputs.fallback or fallback,
-        method_notes=tuple(f"{result.name}: {note}" for note in result.notes),
-    )
+def _files(logs: tuple[str, ...], outcomes: str | None, options: Mapping[str, Any]) -> list[str]:
+    """Everything that will be read."""
+    named = read_pairs("--answers", "NAME=FILE", "strong=strong.csv", options["answers"])
+    others = [options[name] for name in ("gold", "videos", "intervals", "interval_gold")]
+    second = options["second_backbone"] or ()
+    return [*logs, *filter(None, [outcomes, *others]), *named.values(), *second]
 
 
-def _read_last_as_outcomes(path: str, reading: dict[str, Any], **options: Any) -> Outcomes:
-    """The last argument read as outcomes; if it holds replays instead, that is said."""
-    try:
-        outcomes: Outcomes = read_outcome_table(path, **options)
-    except InputError as error:
-        try:
-            read_each_run((path,), per_log=False, **reading)
-        except InputError:
-            raise error from None
-        raise InputError(
-            f"{path}: holds replays, and the last argument is OUTCOMES; if there are no outcomes,"
-            " say --no-outcomes"
-        ) from None
-    return outcomes
-
-
-def _say_which(inputs: PaperInputs) -> str:
-    """Which run a backbone's figures are of; empty where it has no name."""
-    from carve_stats.report.paper_tables.runs_apart import name_run
-
-    return "; ".join(inputs.which()) or (name_run(inputs.main_run) if inputs.main_run else "")
-
-
-def _pool(runs: dict[str, ReplayCounts]) -> ReplayCounts:
-    first, *others = runs.values()
-    for other in others:
-        first = first.pool(other)
-    return first
-
-
-def _with_overlap(
-    outcomes: Outcomes, path: str, form: str, gold: str | None, allow_mismatch: bool
-) -> Outcomes:
-    from carve_stats.logs.evidence_intervals import read_intervals
-
-    found = read_intervals(path, format=form, gold=gold)
-    return outcomes.with_covariates(found.question, found.overlap(), allow_mismatch=allow_mismatch)
-
-
-def _shown(made: list[PaperTable], form: str, write: Format) -> list[str]:
-    """Each table, complete; several in CSV with their titles and notes in comments."""
-    blocks = []
-    for table in made:
-        body = write.write(table)
-        if form == "csv" and (len(made) > 1 or table.missing is not None):
-            comments = [f"# {line}" for line in _title_and_notes(table)]
-            body = "\n".join([*comments, *([body] if table.missing is None else [])])
-        blocks.append(body)
-    return blocks
-
-
-def _title_and_notes(table: PaperTable) -> list[str]:
-    return [" ".join(line.split()) for line in (table.title, *table.notes)]
-
-
-def _targets(folder: Path, name: str, form: Format) -> dict[str, Path]:
-    """The files of a table, by what is in them."""
-    stem = f"table_{name.strip().lower()}"
-    targets = {"table": folder / f"{stem}.{form.ending}"}
-    if form.ending == "csv":
-        targets["notes"] = folder / f"{stem}.notes.txt"
-    return targets
-
-
-def _check_targets(folder: Path, names: list[str], form: Format, read: list[str]) -> None:
-    """Refuse files that will be read, and folders, before anything is read or written."""
-    for name in names:
-        for target in _targets(folder, name, form).values():
-            named = f"--output: {str(target)!r}"
-            if target.is_dir():
-                raise InputError(f"{named} is a folder: name another folder for the tables")
-            refuse_input(target, [path for path in read if Path(path).is_file()], named=named)
-
-
-def _write(folder: Path, made: list[PaperTable], form: Format) -> list[str]:
-    from carve_stats.replay.files import replace_file
-
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for table in made:
-        if table.missing is not None:
-            continue
-        texts = {"table": form.write(table), "notes": "\n".join(_title_and_notes(table))}
-        for what, target in _targets(folder, table.name, form).items():
-            replace_file(target, (texts[what] + "\n").encode())
-            written.append(str(target))
-    return written
+def _in_options(table: PaperTable) -> PaperTable:
+    """The same table, whose notes speak of options."""
+    missing = None if table.missing is None else in_options(table.missing, _ARGUMENTS)
+    notes = tuple(in_options(note, _ARGUMENTS) for note in table.notes)
+    return replace(table, notes=notes, missing=missing)

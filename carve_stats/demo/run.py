@@ -48,7 +48,7 @@ def prepare_demo(
     workers : int
         How many clips are watched at a time.
     progress : callable, optional
-        Called with the number of clips that are done and their total.
+        Called with the number of clips that are watched and their total, first before any is.
 
     Returns
     -------
@@ -85,14 +85,23 @@ def prepare_demo(
         if progress is not None:
             progress(len(CLIPS), len(CLIPS))
         return read_trajectories(path)
+    found = {clip.id: _find_index(clip, directory, digest) for clip in CLIPS}
+    watched = sum(index is not None for index in found.values())
+    if progress is not None:
+        progress(watched, len(CLIPS))
     frozen: dict[str, Trajectory] = {}
     with ThreadPoolExecutor(workers) as pool:
-        jobs = [pool.submit(_watch, clip, directory, agent, seed, digest) for clip in CLIPS]
+        jobs = {
+            pool.submit(_watch, clip, found[clip.id], directory, agent, seed, digest): clip
+            for clip in CLIPS
+        }
         try:
-            for done, job in enumerate(as_completed(jobs), start=1):
+            for job in as_completed(jobs):
                 frozen |= {t.question_id: t for t in job.result()}
-                if progress is not None:
-                    progress(done, len(jobs))
+                if found[jobs[job].id] is None:
+                    watched += 1
+                    if progress is not None:
+                        progress(watched, len(CLIPS))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -159,9 +168,14 @@ def _material() -> str:
 
 
 def _watch(
-    clip: Clip, directory: Path, agent: BuiltinAgent, seed: int, plan: str
+    clip: Clip,
+    found: list[IndexedFrame] | None,
+    directory: Path,
+    agent: BuiltinAgent,
+    seed: int,
+    plan: str,
 ) -> list[Trajectory]:
-    index = _index(clip, directory, agent, plan)
+    index = _index(clip, directory, agent, plan) if found is None else found
     return [
         freeze_answer(
             question,
@@ -175,12 +189,21 @@ def _watch(
     ]
 
 
-def _index(clip: Clip, directory: Path, agent: BuiltinAgent, plan: str) -> list[IndexedFrame]:
-    path = directory / "index" / f"{clip.id}.json"
+def _index_path(clip: Clip, directory: Path) -> Path:
+    return directory / "index" / f"{clip.id}.json"
+
+
+def _find_index(clip: Clip, directory: Path, plan: str) -> list[IndexedFrame] | None:
+    """The frames of a clip that was watched by the same plan; None where it has to be."""
+    path = _index_path(clip, directory)
     if path.exists():  # written last: the clip and its pictures are there
         index = _decoded(path, _Index)
         if index.plan == plan:
             return index.frames
+    return None
+
+
+def _index(clip: Clip, directory: Path, agent: BuiltinAgent, plan: str) -> list[IndexedFrame]:
     if clip.film is not None:
         video = clip.film.path()
     else:
@@ -193,7 +216,7 @@ def _index(clip: Clip, directory: Path, agent: BuiltinAgent, plan: str) -> list[
         agent=agent,
         directory=directory,
     )
-    replace_file(path, msgspec.json.encode(_Index(plan, frames)))
+    replace_file(_index_path(clip, directory), msgspec.json.encode(_Index(plan, frames)))
     return frames
 
 

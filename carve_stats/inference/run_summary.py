@@ -6,7 +6,8 @@ import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +49,9 @@ OTHER_K = (
     "numbers of valid replays differ between runs: those with fewer scatter more, and the SD mixes"
     " them"
 )
+SPREAD = "what further runs over these questions would differ by is the SD"
 MEANING = (
-    "the interval is that of the mean over these runs, for other questions and videos; what further"
-    " runs over these questions would differ by is the SD"
+    f"the interval is that of the mean over these runs, for other questions and videos; {SPREAD}"
 )
 
 _MOST_SHOWN = 6
@@ -267,7 +268,8 @@ def summarize_runs(runs: Mapping[str, ReplayCounts], *, level: float = 0.95) -> 
         notes.append(OTHER_QUESTIONS.format(**scored))
     if any(one != k[names[0]] for one in k.values()):
         notes.append(OTHER_K)
-    notes.append(ONE_RUN if len(names) == 1 else MEANING)
+    intervals = any(figure.low is not None for figure in figures.values())
+    notes.append(ONE_RUN if len(names) == 1 else MEANING if intervals else SPREAD)
     return RunsSummary(
         runs=names,
         self_=figures["self"],
@@ -303,34 +305,56 @@ def _check_runs(runs: object) -> dict[str, ReplayCounts]:
     return {name: runs[name] for name in sorted(runs)}
 
 
-def _values(counts: ReplayCounts, figure: str) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Which questions of a run have a figure, and their values."""
+class _Values(NamedTuple):
+    """Which questions of a run have a figure, and their values: quotients of whole numbers."""
+
+    used: NDArray[np.bool_]
+    numerator: NDArray[np.int64]
+    denominator: NDArray[np.int64]
+
+    def mean(self) -> Fraction | None:
+        """Their mean, exactly: it does not depend on which questions have which value."""
+        if not self.numerator.size:
+            return None
+        parts = (
+            Fraction(int(self.numerator[self.denominator == denominator].sum()), denominator)
+            for denominator in np.unique(self.denominator).tolist()
+        )
+        return sum(parts, Fraction()) / self.numerator.size
+
+
+def _values(counts: ReplayCounts, figure: str) -> _Values:
     if figure == "score":
-        return counts.scored, counts.score[counts.scored]
-    used = counts.self_replays > 0 if figure == "self" else counts.scored
-    flips, replays = getattr(counts, f"{figure}_flips"), getattr(counts, f"{figure}_replays")
-    return used, flips[used] / replays[used]
+        used, numerator = counts.scored, counts.score_numerator
+        denominator = counts.sham_replays * counts.destroy_replays
+    else:
+        used = counts.self_replays > 0 if figure == "self" else counts.scored
+        numerator = getattr(counts, f"{figure}_flips")
+        denominator = getattr(counts, f"{figure}_replays")
+    return _Values(used, numerator[used], denominator[used])
 
 
 def _figure(
-    values: list[tuple[NDArray[np.bool_], NDArray[np.float64]]],
+    values: list[_Values],
     places: list[NDArray[np.int64]],
     codes: NDArray[np.int64] | None,
     level: float,
     least: float,
 ) -> RunsFigure:
     """The mean over the runs that have a value, from those of their questions."""
-    means = [float(x.mean()) if x.size else math.nan for _, x in values]
-    known = [mean for mean in means if not math.isnan(mean)]
+    means = [one.mean() for one in values]
+    known = [mean for mean in means if mean is not None]
     used = np.zeros(1 + max((int(p.max(initial=-1)) for p in places), default=-1), np.bool_)
     influence = np.zeros(used.size)
-    for (mask, x), place, mean in zip(values, places, means, strict=True):
-        used[place[mask]] = True
-        influence[place[mask]] += (x - mean) / max(len(known) * x.size, 1)
+    for one, place, mean in zip(values, places, means, strict=True):
+        if mean is not None:
+            at, x = place[one.used], one.numerator / one.denominator
+            used[at] = True
+            influence[at] += (x - float(mean)) / (len(known) * x.size)
     n = int(used.sum())
     own = None if codes is None else codes[used]
     estimate = t_interval(
-        math.fsum(known) / len(known) if known else math.nan,
+        float(sum(known, Fraction()) / len(known)) if known else math.nan,
         influence[used] * n,
         own,
         level=level,
@@ -342,9 +366,9 @@ def _figure(
         low=estimate.low,
         high=estimate.high,
         note=estimate.note,
-        values=tuple(means),
-        # Exact, so that equal runs have none: the rounded mean of equal floats may be another.
-        sd=statistics.stdev(known) if len(known) > 1 else None,
+        values=tuple(math.nan if mean is None else float(mean) for mean in means),
+        # Of exact means: runs of equal rates have none, whichever questions flipped.
+        sd=float(statistics.stdev(known)) if len(known) > 1 else None,
         questions=n,
         clusters=None if own is None else count_clusters(own),
     )
@@ -385,4 +409,4 @@ def _copies(runs: Mapping[str, ReplayCounts]) -> list[str]:
 
 def _name(run: str) -> str:
     """A run's id on one line of a table."""
-    return "(no run)" if not run else run if run.isprintable() else repr(run)[1:-1]
+    return _display.visible(run) if run else "(no run)"

@@ -148,7 +148,7 @@ def _p_value(p: float | None) -> str:
 
 def _shown(name: str) -> str:
     """An id on one line of a table, cut where it would make the table unreadable."""
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(name))
+    text = _display.visible(str(name))
     return text if len(text) <= _LONGEST_ID else f"{text[: _LONGEST_ID - 1]}…"
 
 

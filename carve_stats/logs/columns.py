@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from carve_stats import _display
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import InputError, unknown_name
 from carve_stats.logs.scan import identifier, literal, text_of
@@ -229,7 +230,7 @@ def name_columns(
         A column that is needed, or that the mapping names, and is not there.
     """
     names = list(there)
-    seen = ", ".join(names) if names else "nothing"
+    seen = _display.visible(", ".join(names)) or "nothing"
     found = {}
     for ours in _COLUMNS[form]:
         theirs = mapping.get(ours, ours)

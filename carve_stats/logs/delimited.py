@@ -5,20 +5,24 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from carve_stats.errors import InputError, RecordError
 from carve_stats.logs.columns import form_of, name_columns, refuse_alike, select_columns
 from carve_stats.logs.scan import Scan, check_gzip, literal
 
-__all__ = ["header", "is_mine", "refuse_ragged", "scan", "table_sql"]
+__all__ = ["header", "is_mine", "locate", "refuse_ragged", "scan", "table_sql"]
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 _DELIMITERS = (",", ";", "\t", "|")
+_LONGEST = 2_000_000  # bytes of a record that DuckDB reads
+_IN_QUOTES = re.compile(r'[^"]*(?:""[^"]*)*')
+_BEFORE_QUOTE = re.compile(r' *"')
 
 
 def is_mine(source: object) -> bool:
@@ -48,17 +52,25 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
 
 
 def header(path: Path) -> tuple[list[str], str]:
-    """The names in the header line of a delimited file, and its delimiter."""
+    """The names in the header of a delimited file, with their line breaks, and its delimiter."""
     check_gzip(path)
-    try:
-        with _opened(path) as file:
-            line = file.readline()
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8 text: save it as UTF-8") from None
-    if not line.strip():
-        raise InputError(f"{path}: the file is empty: it needs a header line and records")
-    delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([line], delimiter=d))))
-    names = next(csv.reader([line], delimiter=delimiter))
+    headers: dict[str, list[str]] = {}
+    for delimiter in _DELIMITERS:
+        try:
+            with _opened(path) as file:
+                headers[delimiter] = next(csv.reader(file, delimiter=delimiter, strict=True), [])
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: not UTF-8 text: save it as UTF-8") from None
+        except csv.Error:
+            continue  # quotes that are none between delimiters of another kind
+    delimiter = max(headers, key=lambda d: len(headers[d]), default="")
+    names = headers.get(delimiter, [])
+    if len(names) < 2 and len(headers) < len(_DELIMITERS):
+        raise RecordError(f"{path} line 1: a quote in the header is open or stray: mend the header")
+    if not any(name.strip() for name in names):
+        raise InputError(
+            f"{path}: the file is empty, or its first line is: it needs a header line and records"
+        )
     # As the index is that a data frame is written with.
     names = [name or f"(unnamed {number})" for number, name in enumerate(names, 1)]
     refuse_alike(names, str(path))
@@ -85,7 +97,7 @@ def _scan(path: Path, mapping: Mapping[str, str]) -> Scan:
         f" FROM {table_sql(path, names, delimiter)}",
         types=dict.fromkeys(found, "VARCHAR") | {"strange": "INTEGER"},
         form=form,
-        locate=lambda row: f"{path} record {row + 1}",
+        locate=lambda row: locate(path, row, len(names), delimiter),
         inputs=(str(path),),
         diagnose=lambda: refuse_ragged(path, len(names), delimiter),
     )
@@ -97,25 +109,80 @@ def _opened(path: Path) -> io.TextIOBase:
     return open(path, encoding="utf-8-sig", newline="")
 
 
-def refuse_ragged(path: Path, fields: int, delimiter: str) -> None:
-    """Raise for the first record with more or fewer fields than the header."""
+class _Record(NamedTuple):
+    line: int
+    """Where it begins, counted from 1."""
+    fields: int
+    size: int
+    """Bytes as UTF-8."""
+    closed: bool
+    """Whether its last quote is."""
+
+
+def _records(path: Path, fields: int, delimiter: str) -> Iterator[_Record]:
+    """The records after the header, as DuckDB tells them apart; a field may be of any length."""
     with _opened(path) as file:
-        rows = (row for row in csv.reader(file, delimiter=delimiter) if row)  # no blank lines
-        next(rows)
-        number = 0
-        try:
-            for number, row in enumerate(rows, 1):
-                if len(row) != fields:
-                    raise RecordError(
-                        f"{path} record {number}: {len(row)} fields, and the header has {fields}:"
-                        " mend the record; a field that holds the delimiter needs quotes"
-                    )
-        except UnicodeDecodeError:
-            raise InputError(f"{path}: not UTF-8 text: save it as UTF-8") from None
-        except csv.Error as error:
-            if "field limit" in str(error):
-                error = csv.Error(f"a field of record {number + 1} is too long: is a quote open?")
-            raise InputError(f"{path}: cannot be read: {error}") from None
+        start, count, size, quoted, is_header = 1, 1, 0, False, True
+        for number, line in enumerate(file, 1):
+            # Of one column a blank line is a record, of more it is none.
+            if size == 0 and not is_header and fields > 1 and not line.strip("\r\n"):
+                continue
+            if size == 0:
+                start = number
+            more, quoted = _split(line, delimiter, quoted)
+            count, size = count + more, size + len(line.encode())
+            if not quoted:
+                if not is_header:
+                    yield _Record(start, count, size, True)
+                count, size, is_header = 1, 0, False
+        if size:
+            yield _Record(start, count, size, False)
+
+
+def _split(line: str, delimiter: str, quoted: bool) -> tuple[int, bool]:
+    """How many delimiters a line has outside quotes, and whether it ends inside them."""
+    found, at = 0, 0
+    while True:
+        if not quoted and (opening := _BEFORE_QUOTE.match(line, at)):
+            quoted, at = True, opening.end()
+        if quoted:
+            at = _IN_QUOTES.match(line, at).end()  # type: ignore[union-attr]  # also of nothing
+            if at == len(line):
+                return found, True
+            quoted, at = False, at + 1
+        at = line.find(delimiter, at) + 1
+        if at == 0:
+            return found, False
+        found += 1
+
+
+def locate(path: Path, row: int, fields: int, delimiter: str) -> str:
+    """File and line in which a record begins, the records counted from 0."""
+    for number, record in enumerate(_records(path, fields, delimiter)):
+        if number == row:
+            return f"{path} line {record.line}"
+    return str(path)
+
+
+def refuse_ragged(path: Path, fields: int, delimiter: str) -> None:
+    """Raise for the first record that is too long, or has more or fewer fields than the header."""
+    try:
+        for record in _records(path, fields, delimiter):
+            place = f"{path} line {record.line}"
+            if not record.closed:
+                raise RecordError(f"{place}: a quote in this record is not closed: close it")
+            if record.size > _LONGEST:
+                raise RecordError(
+                    f"{place}: a record of {record.size} bytes, and {_LONGEST} are read: is a quote"
+                    " open? JSONL holds longer ones"
+                )
+            if record.fields != fields:
+                raise RecordError(
+                    f"{place}: {record.fields} fields, and the header has {fields}: mend the"
+                    " record; a field that holds the delimiter needs quotes"
+                )
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text: save it as UTF-8") from None
     _refuse_mixed_ends(path)
 
 

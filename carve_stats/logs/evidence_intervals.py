@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from carve_stats._columns import is_missing
+from carve_stats._display import visible
 from carve_stats.counts import Ledger
 from carve_stats.errors import InputError, RecordError, check_name
 from carve_stats.logs.benchmarks import Benchmark, read_benchmark
 from carve_stats.logs.interval_texts import FORMATS, parse_intervals
 from carve_stats.logs.intervals import SIDES, Cell, Intervals, describe_intervals, those
-from carve_stats.logs.outcome_rows import distinct_rows
+from carve_stats.logs.outcome_rows import Questions, distinct_rows
 from carve_stats.logs.records import NULL
 from carve_stats.logs.scan import connect
 from carve_stats.logs.tables import Table, open_table
 from carve_stats.replay.trajectories import Trajectory, read_trajectories
-from carve_stats.temporal import Interval, check_duration
+from carve_stats.temporal import Interval, check_duration, check_intervals
 
 __all__ = ["read_intervals"]
 
 TRAJECTORIES = "trajectories"
 """The format of a file of frozen trajectories, whose evidence says when it is."""
+
+_NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 _UNTIMED = (
     "{those}: evidence that does not say when it is (neither start and end nor times), so that what"
@@ -59,17 +63,17 @@ def read_intervals(
         - ``trajectories``: the evidence of `read_trajectories`: start and end of each item, or
           the times of its frames as moments. `gold` has then to be given.
 
-        Several intervals of a question stand between ``;`` or ``,``; ``12.5-`` and ``[12.5,
-        null]`` last to the end of the video; ``[]`` says that there are none. An empty field is
-        not known.
+        Several intervals of a question stand between ``;`` or ``,``, of which one may follow the
+        last; ``12.5-`` and ``[12.5, null]`` last to the end of the video; ``[]`` says that there
+        are none. An empty field is not known.
     gold : path or Benchmark, optional
         The official file of a benchmark that has the annotated intervals, as `read_benchmark`
         reads it, where the source does not.
     columns : mapping of str to str, optional
         Our names of the columns to theirs, where they differ.
     durations : mapping, path or data frame, optional
-        Seconds of each question's video, where open intervals end: by question id, or a table
-        with the columns ``question_id`` and ``duration``.
+        Seconds of each question's video, where open intervals end, and all others: by question
+        id, or a table with the columns ``question_id`` and ``duration``; missing where not known.
 
     Returns
     -------
@@ -81,7 +85,8 @@ def read_intervals(
     InputError
         A source, an option or a column that cannot be right.
     RecordError
-        An interval that is reversed or not of the format declared; names the place.
+        An interval that is reversed, not of the format declared, or starts a second or more after
+        its video's end; names the place.
 
     See Also
     --------
@@ -123,25 +128,27 @@ def read_intervals(
             trajectories = read_trajectories(source)
             ids = [one.question_id for one in trajectories]
             read, repeated, place = len(ids), 0, str(source)
+            seconds = _read_durations(connection, durations, ids, place)
             sides["retrieved"] = _retrieved(trajectories, notes)
         else:
             table = open_table(connection, source, name="intervals", argument="source")
             ours = _name_columns(table, columns or {}, benchmark)
             asked = distinct_rows(table, ours.pop("question_id"))
             ids, read, repeated, place = asked.ids, table.rows, asked.repeated, table.place
+            seconds = _read_durations(connection, durations, ids, place)
             if benchmark is not None and "gold" in table.columns:
                 notes.append(f"{place}: the column 'gold' is not read, since gold= is given")
             for side, column in ours.items():
-                sides[side] = _parse_column(table, column, asked.ids, asked.rows, formats[side])
+                sides[side] = _parse_column(table, column, asked, formats[side], seconds)
         if benchmark is not None:
             sides["gold"] = _published(ids, benchmark, place, notes)
-        seconds = None
-        if durations is not None:
-            seconds = _read_durations(connection, durations, ids, place)
     if repeated:
         notes.append(f"{repeated} rows repeat another word for word: the first of each is kept")
     inputs = (place, *(benchmark.ledger.inputs if benchmark else ()))
-    found = Intervals(ids, sides["retrieved"], sides["gold"], durations=seconds)
+    try:
+        found = Intervals(ids, sides["retrieved"], sides["gold"], durations=seconds)
+    except InputError as error:  # of a benchmark or of trajectories: rows of tables are checked
+        raise RecordError(f"{', '.join(inputs)}: {error}") from None
     ledger = Ledger(
         read=read,
         used=read - repeated,
@@ -191,26 +198,29 @@ def _name_columns(
             if name == "gold":
                 mend += ", or give gold=, the benchmark's file"
             raise InputError(
-                f"{table.place}: no column {shown}; it has {', '.join(table.columns)}: {mend}"
+                f"{table.place}: no column {visible(shown)}; it has"
+                f" {visible(', '.join(table.columns))}: {mend}"
             )
     return names
 
 
 def _parse_column(
-    table: Table, column: str, ids: list[str], rows: NDArray[np.int64], format: str
+    table: Table, column: str, asked: Questions, format: str, seconds: list[float] | None
 ) -> list[Cell]:
     texts = table.texts(column)
     cells: list[Cell] = []
-    for question, row in zip(ids, rows.tolist(), strict=True):
+    for i, (question, row) in enumerate(zip(asked.ids, asked.rows.tolist(), strict=True)):
         text = texts[row]
         if text.strip().lower() in NULL:
             cells.append(None)
             continue
         try:
-            cells.append(tuple(parse_intervals(text, format)))
+            found = parse_intervals(text, format)
+            duration = None if seconds is None or is_missing(seconds[i]) else seconds[i]
+            cells.append(tuple(check_intervals("intervals", found, duration)))
         except InputError as error:
             raise RecordError(
-                f"{table.locate(row)}: {column} of question {question!r}: {error}"
+                f"{table.locate(row)}: {visible(column)} of question {question!r}: {error}"
             ) from None
     return cells
 
@@ -249,13 +259,20 @@ def _published(ids: list[str], benchmark: Benchmark, place: str, notes: list[str
     return [None if one is None or one.interval is None else (one.interval,) for one in known]
 
 
-def _read_durations(connection: Any, durations: Any, ids: list[str], place: str) -> list[float]:
-    """Seconds of each question's video; NaN where they are not given."""
+def _read_durations(
+    connection: Any, durations: Any, ids: list[str], place: str
+) -> list[float] | None:
+    """Seconds of each question's video, NaN where they are not known; None where none are given."""
+    if durations is None:
+        return None
+    given: dict[str, float] = {}
     if isinstance(durations, Mapping):
-        given = {
-            str(one): check_duration(f"durations[{one!r}]", seconds)
-            for one, seconds in durations.items()
-        }
+        for one, seconds in durations.items():
+            if np.ndim(seconds) == 0 and is_missing(seconds):
+                continue
+            checked = check_duration(f"durations[{one!r}]", seconds)
+            if given.setdefault(str(one), checked) != checked:
+                raise InputError(f"durations: question {str(one)!r} is there twice: keep one")
         where = "durations"
     else:
         table = open_table(connection, durations, name="durations", argument="durations")
@@ -263,18 +280,16 @@ def _read_durations(connection: Any, durations: Any, ids: list[str], place: str)
         for name in ("question_id", "duration"):
             if name not in table.columns:
                 raise InputError(
-                    f"{where}: no column {name}; it has {', '.join(table.columns)}: rename yours"
+                    f"{where}: no column {name}; it has {visible(', '.join(table.columns))}: rename"
+                    " yours"
                 )
         asked = distinct_rows(table, "question_id")
         texts = table.texts("duration")
-        given = {}
         for one, row in zip(asked.ids, asked.rows.tolist(), strict=True):
-            if texts[row].strip().lower() not in NULL:
-                try:
-                    seconds = float(texts[row])
-                except ValueError:
-                    seconds = float("nan")
-                given[one] = check_duration(f"{table.locate(row)}: duration", seconds)
+            text = texts[row].strip()
+            if text.lower() not in NULL:
+                number = float(text) if _NUMBER.fullmatch(text) else text
+                given[one] = check_duration(f"{table.locate(row)}: duration", number)
     if given and not any(one in given for one in ids):
         raise InputError(
             f"{where}: no question in common with {place}: ids are such as {next(iter(given))!r}"

@@ -115,7 +115,7 @@ def finished_videos(
             for question, k in extent.k.items()
             for condition, replays in k.items()
             for repetition in range(replays)
-            if store.next_attempt(question, condition, repetition) is not None
+            if store.progress.next_attempt(question, condition, repetition) is not None
         }
     video = _videos(extent.k, {q: t.video_id for q, t in extent.trajectories.items()},
                     videos, video_pattern)  # fmt: skip

@@ -40,6 +40,10 @@ _MOMENTS = (
     "{those}: retrieved moments only, such as frames; they cover, and retrieve nothing of the"
     " length of an annotated interval, so that recall and IoU are 0"
 )
+_BEYOND = (
+    "{those}: {side} intervals that reach past the end of their video, by up to {most:g} s; what is"
+    " past it does not count"
+)
 _POINTS = "{those}: annotated moments only; recall is the share of the moments that were retrieved"
 
 
@@ -54,15 +58,16 @@ class Intervals:
     retrieved, gold : sequence, length n
         The intervals of each question, as `temporal_overlap` takes them; None where not known.
     durations : array_like of float, shape (n,), optional
-        Seconds of each question's video, None or NaN where not known.
+        Seconds of each question's video, None or NaN where not known. What reaches past it stays
+        as it is given, and does not count in the overlap.
     ledger : Ledger, optional
         What the reader used and left out.
 
     Raises
     ------
     InputError
-        A question id twice, lengths that differ, or an interval that cannot be; names the
-        question.
+        A question id twice, lengths that differ, or an interval that cannot be, such as one that
+        starts a second or more after its video's end; names the question.
 
     Examples
     --------
@@ -190,7 +195,24 @@ def describe_intervals(found: Intervals) -> list[str]:
         listed[_OPEN] += question if endless and _at(found.durations, i) is None else []
         listed[_MOMENTS] += question if moments[0] and not moments[1] else []
         listed[_POINTS] += question if moments[1] else []
-    return [text.format(those=those(ids)) for text, ids in listed.items() if ids]
+    notes = [text.format(those=those(ids)) for text, ids in listed.items() if ids]
+    return notes + _describe_beyond(found)
+
+
+def _describe_beyond(found: Intervals) -> list[str]:
+    notes = []
+    for side in SIDES:
+        past: dict[str, float] = {}
+        for i, cell in enumerate(getattr(found, side)):
+            duration = _at(found.durations, i)
+            latest = max((a if b is None else b for a, b in cell or ()), default=0.0)
+            if duration is not None and latest > duration:
+                past[str(found.question[i])] = latest - duration
+        if past:
+            notes.append(
+                _BEYOND.format(those=those(list(past)), side=side, most=max(past.values()))
+            )
+    return notes
 
 
 def those(questions: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from carve_stats import _display
 from carve_stats.errors import InputError
 from carve_stats.logs.tables import Table
 from carve_stats.outcomes import ORIGINAL, check_covariate_name
@@ -159,4 +160,4 @@ def _needed(table: Table, ours: Mapping[str, str], name: str) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "nothing"
+    return _display.visible(", ".join(names)) or "nothing"

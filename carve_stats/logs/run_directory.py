@@ -64,7 +64,7 @@ def _scan(connection: Any, path: Path) -> Scan:
         for record in records:
             for name, values in columns.items():
                 values.append(as_text(getattr(record, name)))
-        status = store.status()
+        status = store.progress.status()
     notes: tuple[str, ...] = ()
     if not status.finished:
         spared = f" and {status.spared} spared" if status.spared else ""
@@ -95,12 +95,12 @@ def _scan(connection: Any, path: Path) -> Scan:
 
 def _counting(store: RunStore) -> tuple[list[Replay], dict[str, int]]:
     """The records by which questions were stopped, one a repetition, and what is left out."""
-    walks = {t.question_id: store.walk(t.question_id) for t in store.trajectories()}
+    walks = {t.question_id: store.progress.walk(t.question_id) for t in store.trajectories()}
     chosen: dict[tuple[str, str, int], Replay] = {}
     left_out: Counter[str] = Counter()
     for record in sorted(store.records(), key=lambda record: record.key):
         question, condition, repetition = key = record.key[:3]
-        if store.next_attempt(*key) is not None:
+        if store.progress.next_attempt(*key) is not None:
             left_out["invalid so far, with attempts left"] += 1
         elif condition != "self" and repetition >= getattr(walks[question], condition):
             # Two processes at once may have gone on by outcomes that do not count.

@@ -52,7 +52,7 @@ class Table:
     rows : int
         How many rows it has.
     locate : callable
-        From the number of a row to file and line or record.
+        From the number of a row to file and line, or record where there are no lines.
     """
 
     connection: Any
@@ -159,7 +159,7 @@ def _of_file(connection: Any, path: Path, registered: str) -> _Found:
     if delimited.is_mine(path):
         names, delimiter = delimited.header(path)
         sql = delimited.table_sql(path, names, delimiter)
-        return sql, names, lambda row: f"{path} record {row + 1}"
+        return sql, names, lambda row: delimited.locate(path, row, len(names), delimiter)
     if parquet.is_mine(path):
         refuse_alike(parquet.column_names(connection, path), str(path))
         sql = parquet.table_sql(path)

@@ -21,6 +21,7 @@ from carve_stats.replay.extent import check_replays
 from carve_stats.replay.operators import Operator, load_operator
 from carve_stats.replay.parsing import PARSER_VERSION
 from carve_stats.replay.plan import RunPlan
+from carve_stats.replay.progress import RunStatus
 from carve_stats.replay.protocols import (
     Agent,
     Checking,
@@ -30,7 +31,7 @@ from carve_stats.replay.protocols import (
 from carve_stats.replay.rendering import EvidenceRenderer
 from carve_stats.replay.replaying import Replayer
 from carve_stats.replay.stopping import check_stopping
-from carve_stats.replay.store import RunStatus, RunStore
+from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory, check_distinct
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def run_replays(
     with RunStore.open(store, plan, k=replays, trajectories=trajectories) as run:
         replayer = Replayer(agent=agent, renderer=renderer, store=run, equal=equal)
         _Crew(replayer, run, trajectories, replays, progress).work(workers)
-        return run.status()
+        return run.progress.status()
 
 
 class _Crew:
@@ -201,8 +202,8 @@ class _Crew:
         self._useful_workers = len(trajectories)
         self._progress = progress
         self._total = len(trajectories) * sum(k.values())
-        self._done, _ = store.count_done({t.question_id: k for t in trajectories})
-        self._done += sum(store.count_spared(t.question_id) for t in trajectories)
+        self._done, _ = store.progress.count_done({t.question_id: k for t in trajectories})
+        self._done += sum(store.progress.count_spared(t.question_id) for t in trajectories)
         self._queue = iter(trajectories if self._done < self._total else ())
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -240,12 +241,12 @@ class _Crew:
                         trajectory = next(self._queue, None)
                     if trajectory is None:
                         return
-                    spared = self._store.count_spared(trajectory.question_id)
+                    spared = self._store.progress.count_spared(trajectory.question_id)
                     for _ in session.replays(trajectory, self._missing(trajectory)):
                         self._count(1)
                         if self._stop.is_set():
                             return
-                    self._count(self._store.count_spared(trajectory.question_id) - spared)
+                    self._count(self._store.progress.count_spared(trajectory.question_id) - spared)
         except BaseException as error:
             self._failures.append(error)
             self._stop.set()
@@ -264,11 +265,11 @@ class _Crew:
         for repetition in range(max(fixed.values(), default=0)):
             for condition, count in fixed.items():
                 if repetition < count and (
-                    self._store.next_attempt(question, condition, repetition) is not None
+                    self._store.progress.next_attempt(question, condition, repetition) is not None
                 ):
                     yield condition, repetition
         # Each is made when the next one is asked for.
-        while stopping and (walk := self._store.walk(question)).next_condition is not None:
+        while stopping and (walk := self._store.progress.walk(question)).next_condition is not None:
             yield walk.next_condition, walk.sham if walk.next_condition == "sham" else walk.destroy
 
     def _count(self, replays: int) -> None:

@@ -133,7 +133,7 @@ class ReplaySession:
             if evidence is None:
                 evidence = self._renderer.load(trajectory)
             while True:
-                attempt = self._store.next_attempt(question, condition, repetition)
+                attempt = self._store.progress.next_attempt(question, condition, repetition)
                 if attempt is None:
                     break
                 self._store.append(

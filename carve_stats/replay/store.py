@@ -16,10 +16,8 @@ import datetime
 import importlib.metadata
 import os
 import platform
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -30,90 +28,23 @@ from carve_stats.errors import CarveStatsError, InputError, PlanError, StoreErro
 from carve_stats.replay.extent import Extent
 from carve_stats.replay.files import TEMPORARY_SUFFIX, create_file
 from carve_stats.replay.plan import RunPlan
-from carve_stats.replay.records import Replay, ReplayKey
+from carve_stats.replay.progress import RunProgress
+from carve_stats.replay.records import Replay
 from carve_stats.replay.segments import SegmentWriter, encode_record, read_segment, segment_paths
-from carve_stats.replay.stopping import Decider, Outcome, Walk
 from carve_stats.replay.trajectories import Trajectory
 
 if TYPE_CHECKING:
     from carve_stats.law.stopping import StoppingPlan
 
-__all__ = ["RunStatus", "RunStore", "read_plan"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunStatus:
-    """How far a run has come.
-
-    Parameters
-    ----------
-    planned : int
-        Replays that the run was ever asked for: for each question and condition the largest
-        k. Asking for fewer later takes nothing back.
-    done : int
-        Replays that need no further attempt: ``valid + invalid``.
-    valid, invalid : int
-        Of those, how many have a valid answer in some attempt, and how many in none.
-    attempts : int
-        Different records.
-    duplicates : int
-        Further records of a replay that has one already, as two processes at once make them.
-    torn_lines : int
-        Last lines that a killed writer left unfinished; their replays are made again.
-    spared : int
-        Replays that will not be made, since their questions stop early: a finished run has
-        ``done + spared == planned``. 0 for a run without a stopping plan.
-    stopped : int
-        Questions that some are spared of.
-    questions : int
-        All questions of the run.
-
-    Examples
-    --------
-    >>> print(RunStatus(planned=9, done=9, valid=8, invalid=1, attempts=9, duplicates=0,
-    ...                 torn_lines=0))
-    9 of 9 replays done (8 valid, 1 invalid)
-    """
-
-    planned: int
-    done: int
-    valid: int
-    invalid: int
-    attempts: int
-    duplicates: int
-    torn_lines: int
-    spared: int = 0
-    stopped: int = 0
-    questions: int = 0
-
-    @property
-    def finished(self) -> bool:
-        """Whether no replay is still to come."""
-        return self.done + self.spared == self.planned
-
-    def to_dict(self) -> dict[str, int]:
-        """The figures by name, and whether the run is finished."""
-        return {**asdict(self), "finished": self.finished}
-
-    def __str__(self) -> str:
-        text = f"{self.done} of {self.planned} replays done"
-        text += f" ({self.valid} valid, {self.invalid} invalid)"
-        if self.spared:
-            questions = "question" if self.stopped == 1 else "questions"
-            text += f"; {self.spared} spared: {self.stopped} {questions} stopped early"
-        if self.duplicates:
-            text += f"; {self.duplicates} duplicate records not used"
-        if self.torn_lines:
-            lines = "line" if self.torn_lines == 1 else "lines"
-            text += f"; {self.torn_lines} unfinished {lines} not used"
-        return text
+__all__ = ["RunStore", "read_plan"]
 
 
 class RunStore:
     """A run's directory, opened by `open` to add to it or by `load` to read it.
 
-    Its `run_id` is the run's name in its records, and `stopping` the plan by which it stops
-    questions early: None where every replay is made.
+    Its `run_id` is the run's name in its records, `stopping` the plan by which it stops questions
+    early (None where every replay is made), and `progress` how far it has come, with what was
+    appended since it was opened.
 
     Examples
     --------
@@ -124,7 +55,7 @@ class RunStore:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with RunStore.open(folder, plan, k={"sham": 3, "destroy": 3},
     ...                        trajectories=[question]) as store:
-    ...         print(store.status())
+    ...         print(store.progress.status())
     0 of 6 replays done (0 valid, 0 invalid)
     """
 
@@ -136,19 +67,15 @@ class RunStore:
         self.run_id = plan.run_id
         self.provenance = provenance
         self.stopping = _stopping_plan(plan, path)
-        self._decider = None if self.stopping is None else Decider(self.stopping)
+        self.progress = RunProgress(extent, attempts=plan.attempts, stopping=self.stopping)
         self._extent = extent
-        self._lock = threading.Lock()
         self._writer: SegmentWriter | None = None
-        self._outcomes: dict[ReplayKey, Outcome] = {}
-        self._duplicates = 0
-        self._torn = 0
         for head in self._read(_heads):
             if head is None:
-                self._torn += 1
+                self.progress.add_torn_line()
             else:
-                self._note((head.question_id, head.condition, head.repetition, head.attempt),
-                           head.flip)  # fmt: skip
+                key = (head.question_id, head.condition, head.repetition, head.attempt)
+                self.progress.add(key, head.flip)
         self._check_asked_for()
 
     @classmethod
@@ -243,93 +170,6 @@ class RunStore:
                 seen.add(replay.key)
                 yield replay
 
-    def completed(self) -> set[ReplayKey]:
-        """The keys of all records."""
-        return set(self._outcomes)
-
-    def next_attempt(self, question_id: str, condition: str, repetition: int) -> int | None:
-        """The attempt that a replay still needs.
-
-        Parameters
-        ----------
-        question_id, condition : str
-            The question and the condition.
-        repetition : int
-            From 0.
-
-        Returns
-        -------
-        int or None
-            The first attempt without a record; None where an attempt gave a valid answer or
-            none is left.
-        """
-        for attempt in range(self.plan.attempts):
-            outcome = self._outcomes.get((question_id, condition, repetition, attempt), _NOT_MADE)
-            if outcome is _NOT_MADE:
-                return attempt
-            if outcome is not None:
-                return None
-        return None
-
-    def outcomes(self, question_id: str, condition: str) -> list[Outcome]:
-        """What the repetitions of a question gave, up to the first that is not finished.
-
-        Parameters
-        ----------
-        question_id, condition : str
-            The question and the condition.
-
-        Returns
-        -------
-        list of 1, 0 or None
-            Of the repetitions 0, 1, …: whether the first valid attempt flipped; None where no
-            attempt is left and none was valid.
-        """
-        found: list[Outcome] = []
-        while self.next_attempt(question_id, condition, len(found)) is None:
-            found.append(self._outcome(question_id, condition, len(found)))
-        return found
-
-    def walk(self, question_id: str) -> Walk:
-        """How far a question of a run with a stopping plan has come, and what it needs next.
-
-        Parameters
-        ----------
-        question_id : str
-            The question.
-
-        Returns
-        -------
-        Walk
-            As `Decider.walk` gives it.
-        """
-        if self._decider is None:
-            raise StoreError(f"{self.path} has no stopping plan: every replay is made")
-        sham, destroy = (self.outcomes(question_id, c) for c in ("sham", "destroy"))
-        return self._decider.walk(sham, destroy)
-
-    def count_spared(self, question_id: str) -> int:
-        """How many of the replays asked for a question will not be made.
-
-        Parameters
-        ----------
-        question_id : str
-            The question.
-
-        Returns
-        -------
-        int
-            0 while the question goes on, and without a stopping plan.
-        """
-        if self._decider is None or self.walk(question_id).next_condition is not None:
-            return 0
-        k = self._extent.k.get(question_id, {})
-        return sum(
-            self.next_attempt(question_id, condition, repetition) is not None
-            for condition in ("sham", "destroy")
-            for repetition in range(k.get(condition, 0))
-        )
-
     def append(self, replay: Replay) -> None:
         """Add one record; when it returns, the death of the process cannot lose it.
 
@@ -346,50 +186,7 @@ class RunStore:
                 f" {replay.run!r}"
             )
         self._writer.append(encode_record(replay))
-        with self._lock:
-            self._note(replay.key, replay.flip)
-
-    def status(self) -> RunStatus:
-        """How far the run has come, as it was when opened and with what was appended since."""
-        done, valid = self.count_done(self._extent.k)
-        spared = [self.count_spared(question) for question in self._extent.k if self.stopping]
-        return RunStatus(
-            planned=self._extent.planned(),
-            done=done,
-            valid=valid,
-            invalid=done - valid,
-            attempts=len(self._outcomes),
-            duplicates=self._duplicates,
-            torn_lines=self._torn,
-            spared=sum(spared),
-            stopped=sum(n > 0 for n in spared),
-            questions=len(self._extent.k),
-        )
-
-    def count_done(self, asked: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
-        """How many of some replays need no further attempt.
-
-        Parameters
-        ----------
-        asked : mapping of str to mapping
-            For each question the replays in each condition.
-
-        Returns
-        -------
-        (int, int)
-            All of them, and those with a valid answer. It takes as long as there are records,
-            whatever was asked for.
-        """
-        with self._lock:
-            first_attempts = [key[:3] for key in self._outcomes if key[3] == 0]
-        done = valid = 0
-        for question, condition, repetition in first_attempts:
-            if repetition < asked.get(question, {}).get(condition, 0) and (
-                self.next_attempt(question, condition, repetition) is None
-            ):
-                done += 1
-                valid += self._outcome(question, condition, repetition) is not None
-        return done, valid
+        self.progress.add(replay.key, replay.flip)
 
     def close(self) -> None:
         """Flush what was appended to the disk; the store can still be read."""
@@ -408,24 +205,10 @@ class RunStore:
     ) -> None:
         self.close()
 
-    def _outcome(self, question_id: str, condition: str, repetition: int) -> Outcome:
-        """The flip of a repetition's first valid attempt; None where no attempt was valid."""
-        for attempt in range(self.plan.attempts):
-            flip = self._outcomes.get((question_id, condition, repetition, attempt))
-            if flip is not None:
-                return flip
-        return None
-
-    def _note(self, key: ReplayKey, flip: Outcome) -> None:
-        if key in self._outcomes:
-            self._duplicates += 1
-        else:
-            self._outcomes[key] = flip
-
     def _check_asked_for(self) -> None:
         """Refuse records that nobody asked for: a request that did has been deleted."""
         caught_up = False
-        for question, condition, repetition, _ in self._outcomes:
+        for question, condition, repetition, _ in self.progress.completed():
             while repetition >= self._extent.k.get(question, {}).get(condition, 0):
                 if caught_up:
                     raise StoreError(
@@ -478,7 +261,6 @@ class _Head(msgspec.Struct):
     flip: int | None
 
 
-_NOT_MADE: Any = object()
 _heads = msgspec.json.Decoder(_Head)
 _replays = msgspec.json.Decoder(Replay)
 

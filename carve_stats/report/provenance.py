@@ -175,7 +175,7 @@ def run_entries(run: RunStore) -> tuple[Entry, ...]:
             models.add(record.model)
     entries = [
         Entry("run", f"{run.run_id} (plan sha256 {run.plan.sha256})"),
-        Entry("state", str(run.status())),
+        Entry("state", str(run.progress.status())),
         Entry("k", ", ".join(f"{condition} {most}" for condition, most in k.items() if most)),
     ]
     if first <= last:

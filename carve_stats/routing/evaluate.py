@@ -28,7 +28,12 @@ from carve_stats.routing.joined import RoutingData, join
 from carve_stats.routing.rules.always import Always
 from carve_stats.routing.rules.base import Rule, rule_notes, rule_propensities
 from carve_stats.routing.rules.parsing import as_routing_rule
-from carve_stats.routing.value import DeferralValue, deferral_value, original_accuracy
+from carve_stats.routing.value import (
+    DeferralValue,
+    deferral_value,
+    original_accuracy,
+    shown_count,
+)
 
 __all__ = ["RoutingEvaluation", "evaluate_rule"]
 
@@ -58,7 +63,8 @@ class RoutingEvaluation:
         Clusters of the questions used; None where they are not known.
     selected, repairs, harms, net : float
         Questions deferred; of them the original wrong and the fallback right, and the other way
-        round; the difference. Expected numbers, where the rule leaves some to chance.
+        round; the difference. Expected numbers, where the rule leaves some to chance; NaN where
+        of no question both outcomes are known.
     yield_per_100, gain_points : Estimate
         100·net/selected and, in percentage points, 100·net/n.
     accuracy_before, accuracy_after : Estimate
@@ -399,7 +405,7 @@ def _row(name: str, value: DeferralValue) -> list[object]:
     counted = [value.selected, value.repairs, value.harms, value.net]
     return [
         name,
-        *(str(int(x)) if float(x).is_integer() else _display.number(x, 2) for x in counted),
+        *map(shown_count, counted),
         _display.number(per_100.estimate, 2, signed=True),
         _display.interval(per_100.low, per_100.high, 2, signed=True),
         _display.number(100 * value.accuracy_after.estimate, 2),

@@ -26,13 +26,13 @@ from carve_stats.routing.controls import random_control
 from carve_stats.routing.costs import deferral_costs
 from carve_stats.routing.evaluate import unscored_notes
 from carve_stats.routing.joined import NEITHER_KNOWN, NOT_KNOWN, RoutingData, join
-from carve_stats.routing.methods_table import MethodRow, MethodsTable, shown_count
+from carve_stats.routing.methods_table import MethodRow, MethodsTable, check_answerer_names
 from carve_stats.routing.rules.base import Rule, rule_notes, rule_propensities
 from carve_stats.routing.rules.lowest_scores import LowestScores
 from carve_stats.routing.rules.parsing import as_routing_rule
 from carve_stats.routing.rules.posterior import PosteriorRule
 from carve_stats.routing.rules.score_comparison import ScoreComparison
-from carve_stats.routing.value import deferral_value, whole_if_close
+from carve_stats.routing.value import deferral_value, known, shown_count, whole_if_close
 
 __all__ = ["MethodRow", "MethodsTable", "compare_methods"]
 
@@ -95,7 +95,8 @@ def compare_methods(
     Raises
     ------
     InputError
-        As for `evaluate_rule`; a rule on scores without `counts`.
+        As for `evaluate_rule`; a rule on scores without `counts`; an alternative that is called
+        like a rule, whose row nobody could tell from the rule's.
 
     See Also
     --------
@@ -126,6 +127,7 @@ def compare_methods(
     """  # noqa: E501 (one line of output)
     check_outcomes(outcomes)
     chosen = _rules(rules, counts)
+    check_answerer_names(outcomes.alternatives, map(str, chosen))
     rng = bootstrap_generator(interval, rng)
     seed = None if rng is None else int(rng.integers(2**63))
     # Without replays: counts of none, from which only the clusters' absence could be learnt.
@@ -224,7 +226,7 @@ class _RowMaker:
         """As many questions as the rule selects, chosen at random."""
         e, n = rule_propensities(rule, data.rule_input), len(data)
         selected = whole_if_close(float(e.sum()))
-        name = f"random {shown_count(selected)}"
+        name = f"random {shown_count(selected)}" if n else "random"
         uniform = np.full(n, selected / n if n else 0.0)
         row = self._row(name, "random", uniform, data, self._deferred(name, uniform, data))
         if not n:
@@ -258,13 +260,13 @@ class _RowMaker:
             kind=kind,
             n=len(data),
             clusters=None if data.codes is None else count_clusters(data.codes),
-            selected=value.selected,
+            selected=known(value.selected),
             accuracy=value.accuracy_after,
             accuracy_before=float(data.original.mean()) if len(data) else math.nan,
             change_points=value.gain_points,
-            repairs=value.repairs,
-            harms=value.harms,
-            net=value.net,
+            repairs=known(value.repairs),
+            harms=known(value.harms),
+            net=known(value.net),
             **costs,
         )
 

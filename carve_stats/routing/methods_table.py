@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,10 @@ from carve_stats import _display
 from carve_stats.clusters import Estimate, IntervalMethod
 from carve_stats.errors import InputError
 from carve_stats.routing.evaluate import clusters_and_intervals
+from carve_stats.routing.rules.parsing import as_routing_rule
+from carve_stats.routing.value import plain_count, shown_count
 
-__all__ = ["MethodRow", "MethodsTable", "shown_count"]
+__all__ = ["MethodRow", "MethodsTable", "check_answerer_names"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +31,9 @@ class MethodRow:
         Questions of which the outcomes are known: the original's and the answerer's.
     clusters : int or None
         Their clusters; None where they are not known.
-    selected : float
-        Questions whose answer is not the original's.
+    selected : float or None
+        Questions whose answer is not the original's; None where `n` is 0, as `repairs`, `harms`
+        and `net`: nothing is known of them then.
     accuracy : Estimate
         Share of right answers.
     accuracy_before : float
@@ -38,7 +41,7 @@ class MethodRow:
     change_points : Estimate
         Accuracy less that of the original answers, in percentage points: paired by question.
         Intervals are over clusters; those of ``random`` over the choice of the questions.
-    repairs, harms, net : float
+    repairs, harms, net : float or None
         Original wrong and the method right; the reverse; the difference. Expected numbers where
         something is left to chance.
     tools, tokens : float or None
@@ -49,13 +52,13 @@ class MethodRow:
     kind: str
     n: int
     clusters: int | None
-    selected: float
+    selected: float | None
     accuracy: Estimate
     accuracy_before: float
     change_points: Estimate
-    repairs: float
-    harms: float
-    net: float
+    repairs: float | None
+    harms: float | None
+    net: float | None
     tools: float | None
     tokens: float | None
 
@@ -66,8 +69,10 @@ class MethodRow:
             "kind": self.kind,
             "n": self.n,
             "clusters": self.clusters,
-            **{name: _count(getattr(self, name)) for name in ("selected", "repairs", "harms")},
-            "net": _count(self.net),
+            **{
+                name: plain_count(getattr(self, name))
+                for name in ("selected", "repairs", "harms", "net")
+            },
             "accuracy": self.accuracy.to_dict(),
             "accuracy_before": _display.plain(self.accuracy_before),
             "change_points": self.change_points.to_dict(),
@@ -139,6 +144,55 @@ class MethodsTable:
         return _display.html_block(*self._table(), self.notes)
 
 
+def check_answerer_names(names: Iterable[str], taken: Iterable[str] = ()) -> None:
+    """Refuse an answerer with the name of another row, or of any rule.
+
+    Parameters
+    ----------
+    names : iterable of str
+        What the answerers are called.
+    taken : iterable of str
+        What other rows are called.
+
+    Raises
+    ------
+    InputError
+        Names the first that is taken, in whatever case and with whatever blanks.
+
+    Examples
+    --------
+    >>> check_answerer_names(["look_more", "strong"], ["original answers"])
+    >>> check_answerer_names(["strong", "Always"])
+    Traceback (most recent call last):
+        ...
+    carve_stats.errors.InputError: the answerer 'Always' is called like a rule, and no reader could tell the two apart: rename the column (<name>_correct, or the key of alternatives)
+    """  # noqa: E501 (one line of output)
+    rows = {_folded(name) for name in taken}
+    for name in names:
+        if _is_rule(_folded(name)):
+            what = "a rule"
+        elif _folded(name) in rows:
+            what = "another row of the table"
+        else:
+            continue
+        raise InputError(
+            f"the answerer {name!r} is called like {what}, and no reader could tell the two apart:"
+            " rename the column (<name>_correct, or the key of alternatives)"
+        )
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _is_rule(name: str) -> bool:
+    try:
+        as_routing_rule(name)
+    except InputError:
+        return False
+    return True
+
+
 def _cells(row: MethodRow) -> list[object]:
     change = row.change_points
     original = row.kind == "original"
@@ -152,12 +206,3 @@ def _cells(row: MethodRow) -> list[object]:
         *([None] * 3 if original else map(shown_count, (row.repairs, row.harms, row.selected))),
         row.n,
     ]
-
-
-def shown_count(count: float) -> str:
-    """A number of questions: whole, or with two decimals where it is an expected one."""
-    return str(int(count)) if float(count).is_integer() else _display.number(count, 2)
-
-
-def _count(count: float) -> int | float:
-    return int(count) if float(count).is_integer() else float(count)

@@ -25,7 +25,7 @@ from carve_stats.routing.evaluate import (
 )
 from carve_stats.routing.rules.always import Always
 from carve_stats.routing.rules.base import Rule
-from carve_stats.routing.value import DeferralValue
+from carve_stats.routing.value import DeferralValue, known, plain_count, shown_count
 
 __all__ = ["PoliciesTable", "PolicyRow", "compare_policies"]
 
@@ -38,6 +38,8 @@ ALWAYS = (
     " and a rule earns its replays by what it adds to it"
 )
 
+_COUNTED = ("selected", "repairs", "harms", "net")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRow:
@@ -49,11 +51,11 @@ class PolicyRow:
         A rule, ``always``, or ``plain``, ``by_cluster`` or ``matched`` random deferral.
     kind : str
         ``rule``, ``always`` or ``random``.
-    selected : float
-        Questions deferred.
+    selected : float or None
+        Questions deferred. None, like what follows, where no question's outcomes are known.
     repairs, harms : float or None
-        Of them; None for ``random``, whose `net` is an expected one.
-    net : float
+        Of them; None for ``random`` too, whose `net` is an expected one.
+    net : float or None
         Repairs − harms.
     yield_per_100, gain_points : Estimate
         100·net/selected and 100·net/n. Intervals are over clusters; those of ``random`` over the
@@ -64,10 +66,10 @@ class PolicyRow:
 
     policy: str
     kind: str
-    selected: float
+    selected: float | None
     repairs: float | None
     harms: float | None
-    net: float
+    net: float | None
     yield_per_100: Estimate
     gain_points: Estimate
     p_value: float | None = None
@@ -77,8 +79,7 @@ class PolicyRow:
         return {
             "policy": self.policy,
             "kind": self.kind,
-            **{name: _count(getattr(self, name)) for name in ("selected", "repairs", "harms")},
-            "net": _count(self.net),
+            **{name: plain_count(getattr(self, name)) for name in _COUNTED},
             "yield_per_100": self.yield_per_100.to_dict(),
             "gain_points": self.gain_points.to_dict(),
             "p_value": self.p_value,
@@ -159,7 +160,7 @@ class PoliciesTable:
             name = f"at random, {control_label(name, self.match)}"
         return [
             name,
-            *map(_shown, (row.selected, row.repairs, row.harms, row.net)),
+            *map(shown_count, (getattr(row, name) for name in _COUNTED)),
             _display.number(per_100.estimate, 2, signed=True),
             _display.interval(per_100.low, per_100.high, 2, signed=True),
             _display.number(row.gain_points.estimate, 2, signed=True),
@@ -275,8 +276,16 @@ def _notes_of(evaluations: Sequence[RoutingEvaluation]) -> list[str]:
 
 
 def _row(name: str, kind: str, value: DeferralValue) -> PolicyRow:
-    figures = ("selected", "repairs", "harms", "net", "yield_per_100", "gain_points")
-    return PolicyRow(policy=name, kind=kind, **{what: getattr(value, what) for what in figures})
+    return PolicyRow(
+        policy=name,
+        kind=kind,
+        selected=known(value.selected),
+        repairs=known(value.repairs),
+        harms=known(value.harms),
+        net=known(value.net),
+        yield_per_100=value.yield_per_100,
+        gain_points=value.gain_points,
+    )
 
 
 def _random(name: str, evaluation: RoutingEvaluation, control: RandomControl) -> PolicyRow:
@@ -298,13 +307,3 @@ def _random(name: str, evaluation: RoutingEvaluation, control: RandomControl) ->
         gain_points=Estimate(control.mean, 100 * sd / n, control.low, control.high),
         p_value=control.p_value,
     )
-
-
-def _shown(count: float | None) -> str | None:
-    if count is None:
-        return None
-    return str(int(count)) if float(count).is_integer() else _display.number(count, 2)
-
-
-def _count(count: float | None) -> int | float | None:
-    return int(count) if count is not None and float(count).is_integer() else count

@@ -40,8 +40,10 @@ NO_GOLD = (
 )
 NOT_READ = "{n} a majority that is not known to be right or wrong, though the gold answer is known"
 UNNAMED = "{n} SELF replays that flipped to an answer which is not in the logs"
+OWN_TOOLS = "tools are those of the original answer, since replays make no tool calls"
 NO_TOKENS = (
-    "tools are those of the original answer, since replays make no tool calls; tokens are not known"
+    "tokens are not known: they are those of the original answer and of all SELF replays, and logs"
+    " are not read for what a replay took, which each agent counts under names of its own"
 )
 
 _KINDS = {
@@ -328,6 +330,8 @@ def _notes(
     if without := int(np.setdiff1d(said.question, outcomes.question).size):
         notes.append(f"{_have(without)} replays and no outcome and {_are(without)} left out")
     if outcomes.original.tools is not None:
+        notes.append(OWN_TOOLS)
+    if outcomes.original.tools is not None or outcomes.original.tokens is not None:
         notes.append(NO_TOKENS)
     return tuple(notes)
 

@@ -13,6 +13,7 @@ from carve_stats import _display
 from carve_stats.clusters import check_level, explain, interval_method
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
+from carve_stats.inference.joined_runs import same_counts
 from carve_stats.law._arguments import generator, one_whole_number
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.outcomes import Outcomes
@@ -42,6 +43,10 @@ NO_COMMON = (
 OTHER_QUESTIONS = (
     "{n} of questions in common, each of another video in the source than in the target: taken for"
     " different questions"
+)
+SAME = (
+    "source and target are the same replays and outcomes: the transfer is to other videos only, and"
+    " the transfer gain is the source gain"
 )
 NO_GAIN = "no rule gains on the source as a whole: what a split chooses there is chance"
 FEW = (
@@ -75,7 +80,7 @@ def rule_transfer(
         Replays and outcomes of the side that rules are chosen on, joined by question id.
     target_counts, target_outcomes : ReplayCounts, Outcomes
         Those of the other side: another backbone on the same questions, or another benchmark.
-        May be the same as the source's.
+        May be the same as the source's: the transfer gain is then the source gain.
     rng : numpy.random.Generator or int
         The source of randomness of the splits, or a seed.
     rules : sequence of Rule, ScoreRule or str
@@ -106,9 +111,11 @@ def rule_transfer(
     Each split draws half of the source's videos (the smaller half of an odd number). The rule with
     the largest gain there is chosen; of equal ones that with fewer calls, then the first. It is
     evaluated on the rest of the source, and on the target: on its videos that the source also has
-    and that were not drawn, and on half of its videos that the source does not have. No video
-    serves for both, since its questions are alike under either backbone. Videos are the same
-    where their ids are.
+    and that were not drawn, and on half of its videos that the source does not have, so that a
+    target of other videos is as spread over splits as a source of as many. Of an odd number it is
+    the larger half, as what is left of the source is: a single video of the target is evaluated in
+    every split. No video serves for both, since its questions are alike under either backbone.
+    Videos are the same where their ids are.
 
     A split's gain is 100·net/questions of its own half. Rules that look at all questions of their
     side at once, such as ``lowest 538`` or those on a posterior, do so before the split.
@@ -134,7 +141,9 @@ def rule_transfer(
     )
     sides = {"source": _side("source", source, chosen_from, level)}
     sides["target"] = _side("target", target, chosen_from, level)
-    same_ids = _check_same_videos(source, target)
+    told = _check_same_videos(source, target)
+    if _are_same(source, target):
+        told.append(SAME)
     source_sums, target_sums = _side_sums(sides["source"], sides["target"])
     outcome = split_outcomes(source_sums, target_sums, repeats, split_rng)
     times = np.bincount(outcome.chosen, minlength=len(chosen_from))
@@ -154,7 +163,7 @@ def rule_transfer(
             chosen_from, times, sides["source"].values, sides["target"].values, strict=True
         )
     )
-    notes = [SPREAD, *same_ids, *_split_notes(gains, videos, described, repeats)]
+    notes = [SPREAD, *told, *_split_notes(gains, videos, described, repeats)]
     for name, side in sides.items():
         notes += [f"{name}: {note}" for note in side.notes]
     notes += explain(
@@ -230,6 +239,18 @@ def _check_same_videos(source: RoutingData, target: RoutingData) -> list[str]:
             f" and in {str(b.cluster[of_b[i]])!r} in the target: a question has one video"
         )
     return [OTHER_QUESTIONS.format(n=_display.counted(common.size, "id"))] if differ.size else []
+
+
+def _are_same(source: RoutingData, target: RoutingData) -> bool:
+    """Whether both sides are the same questions with the same replays and outcomes."""
+    pairs = (
+        (source.counts.cluster, target.counts.cluster),
+        (source.original, target.original),
+        (source.fallback, target.fallback),
+    )
+    return same_counts(source.counts, target.counts) and all(
+        a is not None and b is not None and np.array_equal(a, b) for a, b in pairs
+    )
 
 
 def _side_sums(source: _Side, target: _Side) -> tuple[SideSums, SideSums]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from carve_stats import _display
 from carve_stats.clusters import (
     Estimate,
     IntervalMethod,
@@ -26,9 +27,12 @@ __all__ = [
     "deferral_value",
     "gain_influence",
     "in_hundredths",
+    "known",
     "original_accuracy",
+    "plain_count",
     "resampled_yield",
     "resampling_sums",
+    "shown_count",
     "whole_if_close",
     "yield_influence",
 ]
@@ -49,7 +53,8 @@ class DeferralValue:
     Parameters
     ----------
     selected : float
-        Questions deferred; expected, where a rule leaves some to chance.
+        Questions deferred; expected, where a rule leaves some to chance. NaN, like what follows,
+        where of no question both outcomes are known: none is not nought.
     repairs, harms, net : float
         Of them: original wrong and fallback right; original right and fallback wrong; the
         difference of the two.
@@ -73,7 +78,7 @@ class DeferralValue:
         """Plain values; whole numbers as int, undefined figures as None."""
         counts = ("selected", "repairs", "harms", "net")
         return {
-            **{name: _plain(getattr(self, name)) for name in counts},
+            **{name: plain_count(getattr(self, name)) for name in counts},
             "yield_per_100": self.yield_per_100.to_dict(),
             "accuracy_after": self.accuracy_after.to_dict(),
             "gain_points": self.gain_points.to_dict(),
@@ -127,11 +132,12 @@ def deferral_value(
     e, d = np.asarray(propensities, float), data.value
     if e.shape != d.shape:
         raise InputError(f"propensities has shape {e.shape}: it must be {d.shape}, one a question")
-    selected = whole_if_close(float(e.sum()))
-    repairs = whole_if_close(float(e[d > 0].sum()))
-    harms = whole_if_close(float(e[d < 0].sum()))
-    net = whole_if_close(repairs - harms)
     n = len(data)
+    selected, repairs, harms = (
+        whole_if_close(float(e[mask].sum())) if n else math.nan
+        for mask in (np.ones(n, np.bool_), d > 0, d < 0)
+    )
+    net = whole_if_close(repairs - harms)
     points = {
         "yield": net / selected if selected else math.nan,
         "accuracy": (int(data.original.sum()) + net) / n if n else math.nan,
@@ -249,8 +255,39 @@ def whole_if_close(total: float) -> float:
     >>> whole_if_close(7 * (1 / 7 + 1e-16)), whole_if_close(0.25)
     (1.0, 0.25)
     """
+    if math.isnan(total):
+        return total
     nearest = float(round(total))
     return nearest if abs(total - nearest) <= 1e-9 * max(1.0, abs(nearest)) else total
+
+
+def known(figure: float) -> float | None:
+    """The figure; None where it is NaN, in the rows of tables."""
+    return None if math.isnan(figure) else figure
+
+
+def plain_count(count: float | None) -> int | float | None:
+    """A number of questions as JSON can hold it: whole where it is, None where undefined.
+
+    Examples
+    --------
+    >>> plain_count(3.0), plain_count(2.5), plain_count(math.nan)
+    (3, 2.5, None)
+    """
+    return int(count) if count is not None and count.is_integer() else _display.plain(count)
+
+
+def shown_count(count: float | None) -> str | None:
+    """A number of questions in a table: whole, or with two decimals where it is an expected one.
+
+    Examples
+    --------
+    >>> shown_count(3.0), shown_count(2.5), shown_count(math.nan)
+    ('3', '2.50', None)
+    """
+    if count is None or math.isnan(count):
+        return None
+    return str(int(count)) if count.is_integer() else _display.number(count, 2)
 
 
 def in_hundredths(estimate: Estimate) -> Estimate:
@@ -289,7 +326,3 @@ def _by_bootstrap(
 
 def _centred(values: NDArray[Any]) -> Floats:
     return values - values.mean() if values.size else values.astype(float)
-
-
-def _plain(count: float) -> int | float:
-    return int(count) if float(count).is_integer() else float(count)

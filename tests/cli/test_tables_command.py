@@ -3,11 +3,13 @@
 import csv
 import json
 import random
+import re
 
 import numpy as np
 import pytest
 
 import carve_stats as cs
+from carve_stats.cli._wording import in_options
 from carve_stats.report.paper_tables import build_tables, table_names
 from carve_stats.report.paper_tables.formats import as_csv, as_markdown, as_text
 from carve_stats.report.paper_tables.inputs import Backbone, PaperInputs
@@ -260,3 +262,148 @@ def test_wrong_options_are_one_line(files, tmp_path, refused):
     rows = draw(1)[1][1:]
     short = write(tmp_path / "short.csv", rows)
     assert repr(draw(1)[1][0]["question_id"]) in refused("tables", logs, short)
+
+
+def records(run, seed, *, questions=40, k=3, answer=None):
+    """Replay records of one run, the same for every call of one seed."""
+    rows = []
+    for i in range(questions):
+        for condition in ("SHAM", "DESTROY"):
+            rng = random.Random(f"{seed} {i} {condition}")
+            rows += [
+                {"run": run, "question_id": f"q{i:02}", "video_id": f"v{i // 4}",
+                 "condition": condition, "repetition": j,
+                 "answer": "B" if rng.random() < 0.4 else "A", "reference_answer": "A"}
+                for j in range(k)
+            ]  # fmt: skip
+    return rows
+
+
+def without_run(rows):
+    return [{name: value for name, value in row.items() if name != "run"} for row in rows]
+
+
+def test_one_file_is_not_two_runs(tmp_path, monkeypatch, refused):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    write(folder / "x.csv", records("", 1))
+    (tmp_path / "link.csv").symlink_to(folder / "x.csv")
+    (tmp_path / "hard.csv").hardlink_to(folder / "x.csv")
+    write(tmp_path / "y.csv", records("", 2))
+    monkeypatch.chdir(tmp_path)
+    options = ("--no-outcomes", "--run-per-log", "--tables", "1")
+    for one, other in (
+        ("logs/x.csv", "./logs/x.csv"),
+        ("logs/x.csv", "logs/../logs/x.csv"),
+        ("link.csv", "logs/x.csv"),
+        ("logs/x.csv", "hard.csv"),
+        ("logs", "logs/x.csv"),
+        ("logs/*.csv", "link.csv"),
+        ("y.csv", "y.csv"),
+    ):
+        message = refused("tables", one, other, *options)
+        assert f"{one!r} and {other!r} hold the same file" in message
+
+
+def test_copied_replays_in_two_logs_are_told(tmp_path, command_json, refused):
+    a = write(tmp_path / "a.csv", records("same id", 1))
+    longer = records("same id", 1, k=5)
+    for row in longer[:30]:  # three questions are not the same
+        row["answer"] = "C"
+    b = write(tmp_path / "b.csv", longer)
+    c = write(tmp_path / "c.csv", records("same id", 2))
+    options = ("--no-outcomes", "--run-per-log", "--tables", "1,A1")
+    for table in command_json("tables", a, b, c, *options)["tables"]:
+        (note,) = [note for note in table["notes"] if "word for word" in note]
+        assert f"the replays of run '{a}' are in run '{b}' as well" in note
+        assert "for 37 of its 40 questions: these runs are not independent" in note
+    for table in command_json("tables", a, c, *options)["tables"]:
+        assert not any("word for word" in note for note in table["notes"])
+    copy = write(tmp_path / "copy.csv", without_run(records("", 1)))
+    for table in command_json("tables", a, copy, *options)["tables"]:
+        assert any("word for word" in note for note in table["notes"])
+        assert any("the same flips and replays" in note for note in table["notes"])
+    assert "would count twice" in refused("tables", a, copy, *options, "--pool-runs")
+
+
+def test_no_option_is_recommended_that_does_not_help(tmp_path, refused, command_json):
+    both = write(tmp_path / "both.csv", records("one", 1) + records("two", 2))
+    assert command_json("tables", both, "--tables", "1")["tables"][0]["missing"] is None
+    other = write(tmp_path / "other.csv", without_run(records("", 3)))
+    message = refused("tables", both, other, "--no-outcomes", "--run-per-log")
+    assert "both.csv: holds 2 runs ('one', 'two')" in message
+    assert "leave --run-per-log out" in message
+    assert "--pool-runs" not in message
+    # Records without a run that contradict each other: the same replays of two runs.
+    mixed = write(tmp_path / "mixed.csv", without_run(records("", 1)))
+    message = refused("tables", other, mixed, "--no-outcomes")
+    assert "say --run-per-log" in message
+    assert "--pool-runs" not in message
+    damaged = write(tmp_path / "damaged.csv", records("one", 1)[:3])
+    damaged.write_text(damaged.read_text() + "one,q00,v0,NEVER,0,A,A\n")
+    assert "NEVER" in refused("tables", damaged, other, "--no-outcomes", "--run-per-log")
+
+
+PYTHON = re.compile(r"\w+=|counts_|in Python|\bNone\b")
+
+
+def test_messages_are_in_the_words_of_the_command_line(files, tmp_path, refused):
+    logs, outcomes = files["logs", "a"], files["outcomes", "a"]
+    rows, judged, intervals = draw(1)
+    fewer = write(tmp_path / "fewer.csv", [row for row in rows if row["run"] != "two"][:-1])
+    short = write(tmp_path / "short.csv", judged[1:])
+    cut = write(tmp_path / "cut.csv", intervals[1:])
+    empty = tmp_path / "none.csv"
+    given = ["tables", logs, outcomes]
+    second = ["--second-backbone", files["logs", "b"], files["outcomes", "b"]]
+    for arguments, said in (
+        ([*given, "--confidence", "sur"], "--confidence 'sur' is no column of the outcomes: they"),
+        ([*given, "--match", "sur"], "--match 'sur' is no column of the outcomes: they have"),
+        ([*given, "--level", "2"], "--level 2.0 must lie between"),
+        (["tables", logs, short], "or give --allow-mismatch: a question"),
+        (["tables", fewer, "--tables", "A1"], "or give --allow-mismatch: they are then"),
+        ([*given, "--intervals", cut, "--interval-format", "seconds"], "give --allow-mismatch"),
+        (["tables", logs, empty], "OUTCOMES 'NONE': no such file"),
+        ([*given, "--intervals", empty, "--interval-format", "clock"], "--intervals 'NONE': no"),
+        ([*given, "--intervals", short, "--interval-format", "clock"], "with a header of that"),
+        ([*given, "--gold", empty], "NONE: no such file"),
+        ([*given, "--outcome-map", "question_id=qid"], "--outcome-map names for"),
+        (["tables", logs, "--map", "run=seed"], "--map names for"),
+        ([*given, "--names", "same", "same"], "two different names (--names)"),
+        ([*given, *second, "--names", "", "b"], "'' and 'b'"),
+    ):
+        message = refused(*arguments)
+        assert said.replace("NONE", str(empty)) in message
+        assert not PYTHON.search(message.replace("question_id=", "").replace("question=", ""))
+
+
+def test_notes_are_in_the_words_of_the_command_line(tmp_path, command_json):
+    bare = [
+        {name: value for name, value in row.items() if name != "video_id"}
+        for row in records("one", 1)
+    ]
+    logs = write(tmp_path / "bare.csv", bare)
+    notes = command_json("tables", logs, "--tables", "1")["tables"][0]["notes"]
+    assert any(note.endswith("with --videos FILE or --video-pattern") for note in notes)
+    assert not any(PYTHON.search(note) for note in notes)
+
+
+def test_names_of_files_are_not_taken_for_arguments():
+    names = {"run": "--run", "level": "--level"}
+    for text in ("run=1/part.csv: no records", "'run=1': none", "a/run=2.csv", "xrun= y"):
+        assert in_options(text, names) == text
+    assert in_options("give run= and level='x'.", names) == "give --run and --level 'x'."
+
+
+def test_ids_that_break_lines_are_escaped(tmp_path, command):
+    rows = [row for name, seed in (("a\nb", 1), ("c\u202e\r", 2)) for row in records(name, seed)]
+    logs = write(tmp_path / "logs.csv", rows)
+    for form in ("text", "markdown", "latex", "csv"):
+        status, out, _ = command("tables", logs, "--tables", "1,A1,3", "--format", form)
+        assert status == 0
+        assert all(line.isprintable() for line in out.split("\n"))
+        assert r"c\u202e\r" in out or "textbackslash{}u202e" in out or r"c\\u202e" in out
+    folder = tmp_path / "made"
+    assert command("tables", logs, "--format", "csv", "--output", folder)[0] == 0
+    for path in folder.iterdir():
+        assert all(line.isprintable() for line in path.read_text().split("\n"))

@@ -66,7 +66,7 @@ def test_every_question_is_frozen_with_its_frames(tmp_path):
     trajectories = prepare(tmp_path, progress=lambda *step: steps.append(step))
     assert [t.question_id for t in trajectories] == [q.id for q in ASKED]
     assert read_trajectories(tmp_path / "trajectories.jsonl") == trajectories
-    assert steps == [(1, 2), (2, 2)]
+    assert steps == [(0, 2), (1, 2), (2, 2)]
     for trajectory, question in zip(trajectories, ASKED, strict=True):
         assert trajectory.video_id == question.clip
         assert trajectory.correct == question.correct
@@ -104,8 +104,10 @@ def test_an_interrupted_preparation_is_taken_up_again(tmp_path, looks):
     with pytest.raises(KeyboardInterrupt):
         prepare(tmp_path / "cut", agent=Watcher(dies_after=looks), workers=1)
     assert not (tmp_path / "cut" / "trajectories.jsonl").exists()
-    resumed = Watcher()
-    assert prepare(tmp_path / "cut", agent=resumed) == whole
+    resumed, steps = Watcher(), []
+    again = prepare(tmp_path / "cut", agent=resumed, progress=lambda *step: steps.append(step))
+    assert again == whole
+    assert steps == ([(0, 2), (1, 2), (2, 2)] if looks < 4 else [(1, 2), (2, 2)])
     assert resumed.looks == (8 if looks < 4 else 4)  # a clip that was done is not watched again
 
 

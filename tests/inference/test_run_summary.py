@@ -14,7 +14,7 @@ from scipy.stats import t as student
 from carve_stats.counts import Ledger, ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.inference.rates import flip_rates, mean_score
-from carve_stats.inference.run_summary import MEANING, NO_SELF, ONE_RUN, summarize_runs
+from carve_stats.inference.run_summary import MEANING, NO_SELF, ONE_RUN, SPREAD, summarize_runs
 
 DRAWN = drawn_questions()
 RUNS = {f"seed {seed}": DRAWN.replay(k=3, p_self=0.2, rng=seed) for seed in (1, 2, 3)}
@@ -225,3 +225,23 @@ def test_how_it_looks():
     wide = str(summarize_runs(many))
     assert "the values of each: .rows()" in wide
     assert "05" not in wide.splitlines()[2]
+
+
+def test_runs_of_equal_rates_have_no_spread_whichever_questions_flipped():
+    rng = np.random.default_rng(3)
+    k = rng.integers(1, 12, 300)
+    flips = rng.binomial(k, 0.4)
+    question = [f"q{i}" for i in range(300)]
+    runs = {}
+    for name in ("one", "two", "three"):
+        order = rng.permutation(300)  # the same replays, of other questions
+        runs[name] = ReplayCounts(
+            question, flips[order], k[order], k[order] - flips[order], k[order],
+            self_flips=flips[order], self_replays=k[order],
+        )  # fmt: skip
+    result = summarize_runs(runs)
+    for row in result.rows().values():
+        assert row.sd == 0.0
+        assert len(set(row.values)) == 1
+    assert MEANING not in result.notes  # it speaks of intervals: no question names its video
+    assert SPREAD in result.notes

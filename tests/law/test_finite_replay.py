@@ -16,6 +16,7 @@ from oracles import score_cdf as exact_cdf
 from oracles import score_pmf as exact_pmf
 from oracles import signs as exact_signs
 from oracles import signs_gradient as exact_gradient
+from sizes import size
 
 from carve_stats.errors import InputError
 from carve_stats.law.finite_replay import FiniteReplayLaw
@@ -428,7 +429,9 @@ def test_scipys_distributions_are_not_imported():
 def test_no_probability_is_above_one():
     assert FiniteReplayLaw(0.1, 1 / 3, k=32).cdf(1) == 1.0
     assert 1 - 1e-14 < FiniteReplayLaw(1e-12, 1 - 1e-12, k=20).positive() <= 1.0
-    p = np.concatenate([np.linspace(0, 1, 60), [1e-300, 1e-16, 1 - 2**-53]])
+    p = np.concatenate(
+        [np.linspace(0, 1, size(compiled=60, plain=10)), [1e-300, 1e-16, 1 - 2**-53]]
+    )
     for k in (1, 2, 3, 7, 20, 32, 40):
         for law in (FiniteReplayLaw(p[:, None], p, k=k),
                     FiniteReplayLaw(p[:, None], p, k_sham=k, k_destroy=k + 1)):  # fmt: skip

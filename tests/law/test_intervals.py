@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import config
+from sizes import size
 
 from carve_stats._kernels.intervals import score_statistic
 from carve_stats.errors import InputError
@@ -18,7 +18,7 @@ EXACT = ("agresti-min", "chan-zhang", "santner-snell")
 APPROXIMATE = ("miettinen-nurminen", "newcombe", "agresti-caffo")
 
 # Without machine code a table at k = 3 takes half a second.
-small = st.integers(1, 2 if config.DISABLE_JIT else 6)
+small = st.integers(1, size(compiled=6, plain=2))
 levels = st.sampled_from([0.01, 0.5, 0.8, 0.95, 0.999])
 cases = st.one_of(
     st.tuples(st.sampled_from(EXACT), small, small),
@@ -329,7 +329,7 @@ class TestGathering:
     @given(st.data())
     def test_mixed_budgets(self, data):
         interval = data.draw(st.sampled_from(INTERVALS))
-        budget = st.integers(0, 2 if config.DISABLE_JIT else 4)
+        budget = st.integers(0, size(compiled=4, plain=2))
         rows = data.draw(st.lists(st.tuples(budget, budget), max_size=30))
         k_sham, k_destroy = (np.array([row[i] for row in rows], int) for i in range(2))
         x = np.array([data.draw(st.integers(0, k)) for k in k_sham], int)

@@ -55,19 +55,19 @@ def test_an_empty_arm_may_be_left_empty(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"sham_flips": [1, -1]}, "record 2: sham_flips of question 'q1' must be a whole number"),
-        ({"sham_replays": [2.5, 1]}, "record 1: sham_replays of question 'q2' must be a whole"),
-        ({"destroy_replays": ["many", 1]}, "record 1: destroy_replays of question 'q2' must be"),
-        ({"destroy_flips": [2, 2]}, "record 2: destroy_flips of question 'q1' must not exceed"),
-        ({"sham_flips": [3, 1]}, "record 2: sham_flips of question 'q1' must not exceed"),
+        ({"sham_flips": [1, -1]}, "line 3: sham_flips of question 'q1' must be a whole number"),
+        ({"sham_replays": [2.5, 1]}, "line 2: sham_replays of question 'q2' must be a whole"),
+        ({"destroy_replays": ["many", 1]}, "line 2: destroy_replays of question 'q2' must be"),
+        ({"destroy_flips": [2, 2]}, "line 3: destroy_flips of question 'q1' must not exceed"),
+        ({"sham_flips": [3, 1]}, "line 3: sham_flips of question 'q1' must not exceed"),
         (
             {"sham_flips": [1, None], "sham_replays": [3, 2]},
-            "record 2: sham_flips of question 'q1' is empty",
+            "line 3: sham_flips of question 'q1' is empty",
         ),
-        ({"sham_replays": [3, None]}, "record 2: sham_replays of question 'q1' is empty"),
-        ({"self_flips": [0, None]}, "record 1: self_replays of question 'q2' is empty"),
-        ({"question_id": ["q2", None]}, "record 2: there is no question_id"),
-        ({"question_id": ["q2", "q2"]}, "record 2: question 'q2' differs from its row at .*1"),
+        ({"sham_replays": [3, None]}, "line 3: sham_replays of question 'q1' is empty"),
+        ({"self_flips": [0, None]}, "line 2: self_replays of question 'q2' is empty"),
+        ({"question_id": ["q2", None]}, "line 3: there is no question_id"),
+        ({"question_id": ["q2", "q2"]}, "line 3: question 'q2' differs from its row at .*line 2"),
     ],
 )
 def test_wrong_counts_are_refused_with_their_place(tmp_path, changed, message):
@@ -179,7 +179,9 @@ def test_counts_and_records_in_one_log_are_refused(tmp_path, name, replays_first
     if name in ("t.jsonl", "t.json"):  # keys that are missing, not null
         text = "\n".join(map(json.dumps, rows)) if name == "t.jsonl" else json.dumps(rows)
         log.write_text(text)
-    message = r"(line|record) (1|121): both counts .* are in this log: split it, or name the col"
+    message = (
+        r"(line|record) (1|2|121|122): both counts .* are in this log: split it, or name the col"
+    )
     with pytest.raises(RecordError, match=message):
         read_replays(log)
 

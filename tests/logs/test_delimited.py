@@ -1,11 +1,16 @@
+import csv
 import gzip
+import io
 
 import log_writers as w
 import pandas
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from log_writers import record
 
 from carve_stats.errors import InputError, RecordError
+from carve_stats.logs.delimited import header, locate
 from carve_stats.logs.reader import read_replays
 
 RECORDS = [
@@ -42,7 +47,7 @@ def test_floats_that_pandas_makes_of_whole_numbers_with_gaps(tmp_path):
 def test_a_ragged_record_is_named(tmp_path, row):
     path = tmp_path / "log.csv"
     path.write_text(f"question_id,condition,repetition,flip\nq,sham,0,0\n\n{row}\nq,sham,3,0\n")
-    message = r"log\.csv record 2: \d fields, and the header has 4"
+    message = r"log\.csv line 4: \d fields, and the header has 4"
     with pytest.raises(RecordError, match=message) as raised:
         read_replays(path)
     assert "\n" not in str(raised.value)
@@ -51,14 +56,84 @@ def test_a_ragged_record_is_named(tmp_path, row):
 def test_an_open_quote_is_refused(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text('question_id,condition,repetition,flip\nq,sham,0,"0\nq,sham,1,0\n')
-    with pytest.raises(InputError, match=r"log\.csv") as raised:
+    said = r"log\.csv line 2: a quote in this record is not closed"
+    with pytest.raises(InputError, match=said) as raised:
         read_replays(path)
     assert "\n" not in str(raised.value)
 
 
-def test_a_wrong_value_after_a_quoted_line_break_is_placed_by_record(tmp_path):
+def test_an_open_quote_in_the_header_is_refused(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text('question_id,"condition,repetition,flip\nq,sham,0,0\nq,sham,1,0\n')
+    with pytest.raises(RecordError, match=r"log\.csv line 1: a quote in the header is open"):
+        read_replays(path)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_names_with_line_breaks(tmp_path, delimiter, end):
+    columns = {"question_id": f"question{end}_id", "flip": f'the "flip"{end}{end}'}
+    path = w.write_csv(tmp_path / "log.csv", RECORDS, delimiter=delimiter, lineterminator=end)
+    text = path.read_bytes().decode()
+    for name, theirs in columns.items():
+        quoted = theirs.replace('"', '""')
+        text = text.replace(name, f'"{quoted}"', 1)
+    path.write_bytes(text.encode())
+    assert w.as_counted(read_replays(path, columns=columns)) == w.count_slowly(RECORDS)
+    with pytest.raises(InputError, match=r"no column question_id.*; it has .*n_id") as raised:
+        read_replays(path)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_a_first_line_that_is_blank(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("\nquestion_id,condition,repetition,flip\nq,sham,0,0\n")
+    with pytest.raises(InputError, match=r"log\.csv: the file is empty, or its first line is"):
+        read_replays(path)
+
+
+@pytest.mark.parametrize("size", [10**6, 10**7])
+def test_a_long_field_hides_no_error(tmp_path, size):
+    path = tmp_path / "log.csv"
+    long = f'q,sham,0,0,"{"x" * (size // 2)}\n{"x" * (size // 2)}"\n'
+    path.write_text(f"question_id,condition,repetition,flip,note\n{long}q,sham,1,0\n")
+    said = "line 4: 4 fields" if size == 10**6 else "line 2: a record of 10000015 bytes, and 20000"
+    with pytest.raises(RecordError, match=rf"log\.csv {said}") as raised:
+        read_replays(path)
+    assert len(str(raised.value)) < 300
+
+
+CELLS = st.lists(st.tuples(*[st.text('ab",;\n ', max_size=5)] * 2), min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@given(CELLS)
+def test_records_are_placed_by_the_line_in_which_they_begin(tmp_path_factory, delimiter, rows):
+    file = io.StringIO()
+    csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows([("a\nb", "c"), *rows])
+    path = tmp_path_factory.mktemp("lines") / "log.csv"
+    path.write_text(file.getvalue())
+    reader, begins = csv.reader(io.StringIO(file.getvalue()), delimiter=delimiter), []
+    before = 0
+    for _ in reader:
+        begins.append(before + 1)
+        before = reader.line_num
+    assert header(path) == (["a\nb", "c"], delimiter)
+    found = [locate(path, row, 2, delimiter) for row in range(len(rows))]
+    assert found == [f"{path} line {line}" for line in begins[1:]]
+
+
+def test_a_blank_line_is_a_record_of_one_column_and_none_of_more(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("a\n1\n\n2\n")
+    assert locate(path, 2, 1, ",") == f"{path} line 4"
+    path.write_text("a,b\n1,1\n\n2,2\n")
+    assert locate(path, 1, 2, ",") == f"{path} line 4"
+
+
+def test_a_wrong_value_after_a_quoted_line_break_is_placed_by_line(tmp_path):
     path = w.write_csv(tmp_path / "log.csv", [*RECORDS, record("q", "SHAM", 2) | {"flip": "x"}])
-    with pytest.raises(RecordError, match=r"log\.csv record 5: flip=x must be"):
+    with pytest.raises(RecordError, match=r"log\.csv line 7: flip=x must be"):
         read_replays(path)
 
 

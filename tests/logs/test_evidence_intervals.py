@@ -145,14 +145,60 @@ class TestDurations:
             (pandas.DataFrame({"question_id": ["a"], "length": [3]}), "no column duration"),
             (
                 pandas.DataFrame({"question_id": ["a"], "duration": ["short"]}),
-                "record 1: duration=nan must be a number of seconds",
+                "record 1: duration='short' must be a number of seconds",
             ),
-            ({"a": 5}, "retrieved of question 'a'.*must not start after the video's end at 5 s"),
+            (
+                {"a": 5},
+                "^data frame record 1: retrieved of question 'a'.*not start after the video's end"
+                " at 5 s",
+            ),
+            ({1: 40, "1": 50}, "durations: question '1' is there twice"),
+            *[
+                (
+                    pandas.DataFrame({"question_id": ["b", "a"], "duration": ["9", text]}),
+                    "durations, a data frame record 2: duration=.* must be a number of seconds",
+                )
+                for text in ("inf", "1e400", "-5", "0", "1_0", "٦٠", "01:00")
+            ],
         ],
     )
     def test_refused(self, durations, said):
         with pytest.raises(InputError, match=said):
             read_intervals(self.SOURCE, format="seconds", durations=durations)
+
+    @pytest.mark.parametrize("missing", [None, float("nan"), pandas.NA])
+    def test_one_that_is_missing_is_not_known(self, missing):
+        given = {"a": 40, "b": missing}
+        intervals = read_intervals(self.SOURCE, format="seconds", durations=given)
+        assert [one.iou for one in intervals.overlaps()] == [0.25, None]
+
+    def test_what_is_past_the_end_does_not_count_and_is_told(self):
+        source = pandas.DataFrame(
+            {
+                "question_id": ["a", "b", "c"],
+                "retrieved": ["50-61; 3-4", "0-10", "60.5"],
+                "gold": ["50-60", "5-62.5", "9-10"],
+            }
+        )
+        durations = dict.fromkeys("abc", 60)
+        intervals = read_intervals(source, format="seconds", durations=durations)
+        assert intervals.retrieved[0] == ((50, 61), (3, 4))  # as it is given
+        assert intervals.overlaps() == [
+            (True, 1.0, pytest.approx(10 / 11)),
+            (True, pytest.approx(5 / 55), pytest.approx(5 / 60)),
+            (False, 0.0, 0.0),
+        ]
+        past = "what is past it does not count"
+        assert intervals.ledger.notes[-2:] == (
+            "2 questions (the first 'a'): retrieved intervals that reach past the end of their"
+            f" video, by up to 1 s; {past}",
+            "1 question ('b'): gold intervals that reach past the end of their video, by up to"
+            f" 2.5 s; {past}",
+        )
+        inside = source.replace({"50-60": "50-59.9"}).replace({"50-61; 3-4": "1-60"})
+        told = read_intervals(inside, format="seconds", durations=durations).ledger.notes
+        assert sum(past in note for note in told) == 2  # of c and of b
+        assert "1 question ('c'): retrieved intervals that reach past" in " ".join(told)
 
 
 class TestNotes:
@@ -181,6 +227,52 @@ class TestRefused:
         path = write(tmp_path / "t.jsonl", ROWS | {"gold": ["5-20", "9-4", "1-2"]})
         with pytest.raises(RecordError, match="line 2: gold of question 'q1': '9-4' is reversed"):
             read_intervals(path, format="seconds")
+
+    @pytest.mark.parametrize(
+        ("name", "text", "place"),
+        [
+            ("t.csv", 'question_id,retrieved,gold,"n\n"\nq,1-2,3,"a\n\nb"\n\nr,9-1,1,\n', "line 7"),
+            ("t.csv", "\ufeffquestion_id,retrieved,gold\r\nq,1-2,3-4\r\nr,9-1,1\r\n", "line 3"),
+            ("t.tsv", "question_id\tretrieved\tgold\nr\t9-1\t1\n", "line 2"),
+            (
+                "t.jsonl",
+                '\ufeff{"question_id": "q", "retrieved": "1", "gold": "1"}\r\n\r\n'
+                '{"question_id": "r", "retrieved": "9-1", "gold": "1"}\r\n',
+                "line 3",
+            ),
+            ("t.json", '[{"question_id": "r", "retrieved": "9-1", "gold": "1"}]', "record 1"),
+        ],
+    )  # fmt: skip
+    def test_where_it_stands(self, tmp_path, name, text, place):
+        path = tmp_path / name
+        path.write_bytes(text.encode())
+        said = f"^{path} {place}: retrieved of question 'r': '9-1' is reversed"
+        with pytest.raises(RecordError, match=said):
+            read_intervals(path, format="seconds")
+
+    def test_rows_of_parquet_and_data_frames_are_records(self, tmp_path):
+        frame = pandas.DataFrame(
+            {"question_id": ["q", "r"], "retrieved": ["1-2", "9-1"], "gold": "1"}
+        )
+        path = write(tmp_path / "t.parquet", frame)
+        for source, place in ((path, path), (frame, "data frame")):
+            with pytest.raises(RecordError, match=f"^{place} record 2: retrieved of question 'r'"):
+                read_intervals(source, format="seconds")
+
+    def test_a_name_with_a_line_break(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text('"question\n_id",retrieved,gold\nq,1-2,2-3\n')
+        named = {"question_id": "question\n_id"}
+        assert len(read_intervals(path, format="seconds", columns=named)) == 1
+        with pytest.raises(InputError, match=r"it has question\\n_id, retrieved, gold") as error:
+            read_intervals(path, format="seconds")
+        assert "\n" not in str(error.value)
+
+    def test_a_start_past_the_end_names_the_line(self, tmp_path):
+        path = write(tmp_path / "t.csv", ROWS | {"gold": ["5-20", "70-80", "1-2"]})
+        said = "^.*t.csv line 3: gold of question 'q1': .* must not start after the video's end"
+        with pytest.raises(RecordError, match=said):
+            read_intervals(path, format="seconds", durations={"q1": 60})
 
     @pytest.mark.parametrize(
         ("options", "said"),
@@ -263,6 +355,23 @@ class TestBenchmark:
             read_intervals(path, format="trajectories", gold=benchmark, columns={})
         with pytest.raises(InputError, match="source is a DataFrame: format='trajectories' needs"):
             read_intervals(table("1-2"), format="trajectories", gold=benchmark)
+
+    def test_trajectories_past_the_end_of_the_video(self, benchmark, tmp_path):
+        path = tmp_path / "trajectories.jsonl"
+        items = {"frames": ["a.jpg", "b.jpg"], "times": [12.0, 18.4]}
+        path.write_text(json.dumps({"question_id": "q1", "answer": "A", "evidence": [items]}))
+        options = {"format": "trajectories", "gold": benchmark}
+        intervals = read_intervals(path, **options, durations={"q1": 18})
+        told = (
+            "1 question ('q1'): {} intervals that reach past the end of their video, by up to {} s"
+        )
+        assert [note.split(";")[0] for note in intervals.ledger.notes[-2:]] == [
+            told.format("retrieved", 0.4),
+            told.format("gold", 2),
+        ]
+        said = rf"^{path}, {benchmark}: retrieved of question 'q1'\[1\]=\(18.4, 18.4\) must not"
+        with pytest.raises(RecordError, match=said):
+            read_intervals(path, **options, durations={"q1": 17})
 
     def test_refused(self, benchmark):
         with pytest.raises(InputError, match=r"none of its questions is in lvbench.*'q'.*'q1'"):

@@ -243,7 +243,7 @@ def test_an_outcome_that_disagrees_with_the_answer(tmp_path):
     with pytest.raises(RecordError) as error:
         read_outcomes(path)
     assert str(error.value) == (
-        f"{path} record 2: original_correct=1 disagrees with original_answer='B', whose gold answer"
+        f"{path} line 3: original_correct=1 disagrees with original_answer='B', whose gold answer"
         " is 'A': mend one"
     )
 
@@ -377,7 +377,7 @@ def test_a_row_twice_counts_once(tmp_path):
 def test_two_rows_that_differ(tmp_path, other):
     path = tmp_path / "t.csv"
     path.write_text(f"question_id,original_correct,kind\na,1,x\nb,1,y\na,{other}\n")
-    message = f"{path} record 3: question 'a' differs from its row at {path} record 1: keep one"
+    message = f"{path} line 4: question 'a' differs from its row at {path} line 2: keep one"
     with pytest.raises(RecordError, match=message):
         read_outcomes(path)
 
@@ -385,12 +385,12 @@ def test_two_rows_that_differ(tmp_path, other):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("question_id,original_correct\na,1\n,0\n", "record 2: there is no question_id"),
-        ("question_id,original_correct\na,1\nb,yes\n", "record 2: original_correct='yes' must be"),
-        ("question_id,original_correct\na,0.5\n", "record 1: original_correct='0.5' must be 1, 0,"),
+        ("question_id,original_correct\na,1\n,0\n", "line 3: there is no question_id"),
+        ("question_id,original_correct\na,1\nb,yes\n", "line 3: original_correct='yes' must be"),
+        ("question_id,original_correct\na,0.5\n", "line 2: original_correct='0.5' must be 1, 0,"),
         ("question_id,original_correct,original_tokens\na,1,-3\n", "original_tokens='-3' must be"),
         ("question_id,original_correct,original_tools\na,1,inf\n", "original_tools='inf' must be"),
-        ("question_id,original_correct\na,1\nb,0,2\n", "record 2: 3 fields, and the header has 2"),
+        ("question_id,original_correct\na,1\nb,0,2\n", "line 3: 3 fields, and the header has 2"),
         ("question_id,original_correct\n", "t.csv: no rows: a table needs one for each question"),
         ("", "t.csv: the file is empty"),
     ],

@@ -151,7 +151,7 @@ def test_what_was_made_after_the_stop_is_left_out_and_counted(tmp_path):
     before = read_replays(run)
     make_run(tmp_path / "full", stopping=None)
     few = RunStore.load(run)
-    there = few.completed()
+    there = few.progress.completed()
     added = 0
     k = dict.fromkeys(CONDITIONS, 4)
     with RunStore.open(run, few.plan, k=k, trajectories=QUESTIONS) as store:

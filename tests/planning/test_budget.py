@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import nct
 from scipy.stats import t as student
+from sizes import size
 
 import carve_stats as cs
 from carve_stats.errors import InputError
@@ -190,7 +191,7 @@ def test_a_pilots_plan_is_what_predict_signs_says(pilot):
 
 
 def test_the_range_of_k_follows_from_the_interval(pilot):
-    plan = cs.plan_budget(pilot, goal="tie rate <= 0.22", k=range(1, 13))
+    plan = cs.plan_budget(pilot, goal="tie rate <= 0.22", k=range(1, size(compiled=13, plain=7)))
     intervals = {row.k: row.value.interval for row in plan.rows}
     assert plan.recommended.k_low == min(k for k, ends in intervals.items() if ends.low <= 0.22)
     high = [k for k, ends in intervals.items() if ends.high <= 0.22]

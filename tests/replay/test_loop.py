@@ -283,7 +283,10 @@ def test_order_workers_and_resumption_change_nothing(
         run_replays(same_name, shuffled[:first], store=folder / "other", workers=workers, **less)
     run_replays(noisy, shuffled, store=folder / "other", workers=workers, **arguments)
     assert records(folder / "other") == records(folder / "plain")
-    assert RunStore.load(folder / "other").status() == RunStore.load(folder / "plain").status()
+    assert (
+        RunStore.load(folder / "other").progress.status()
+        == RunStore.load(folder / "plain").progress.status()
+    )
 
 
 def test_only_what_is_missing_is_run(tmp_path):
@@ -335,7 +338,7 @@ def test_an_interrupt_leaves_a_sound_store(tmp_path):
     asked = [question(f"q{i}") for i in range(4)]
     with pytest.raises(KeyboardInterrupt):
         run_replays(noisy, asked, k=1, store=tmp_path / "a", seed=1, progress=interrupt)
-    assert RunStore.load(tmp_path / "a").status().done == 4
+    assert RunStore.load(tmp_path / "a").progress.status().done == 4
     run_replays(noisy, asked, k=1, store=tmp_path / "a", seed=1)
     run_replays(noisy, asked, k=1, store=tmp_path / "b", seed=1)
     assert records(tmp_path / "a") == records(tmp_path / "b")
@@ -371,7 +374,7 @@ def test_what_an_agent_says_can_always_be_read_again(tmp_path):
     )  # fmt: skip
     run_replays(lambda r: reply, [question()], k=1, store=tmp_path, seed=1, conditions=["self"])
     store = RunStore.load(tmp_path)
-    assert store.status().done == 1
+    assert store.progress.status().done == 1
     [record] = store.records()
     assert (record.text, record.answer, record.model) == ("The answer is B", "C", "m?")
     assert (record.finish_reason, record.from_cache) == ("stop", True)
@@ -461,7 +464,7 @@ def test_a_million_replays_are_planned_without_counting_them(tmp_path):
     asked = [question(f"q{i}") for i in range(50)]
     with pytest.raises(AgentError, match="enough"):
         run_replays(agent, asked, k=10**6, store=tmp_path, seed=1)
-    status = RunStore.load(tmp_path).status()
+    status = RunStore.load(tmp_path).progress.status()
     assert (status.planned, status.done) == (150 * 10**6, 6)
 
 

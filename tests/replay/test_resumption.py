@@ -81,7 +81,7 @@ def test_sigkill_at_many_points(folder, rng, workers, monkeypatch):
     command = [sys.executable, "run.py", str(workers)]
     subprocess.run(command, cwd=folder, check=True, timeout=60)
 
-    status = RunStore.load(folder / "run").status()
+    status = RunStore.load(folder / "run").progress.status()
     assert (status.planned, status.done, status.duplicates) == (PLANNED, PLANNED, 0)
     calls = (folder / "calls.txt").read_text().splitlines()
     # Of a killed process, each worker's replay in flight may be asked for once more.
@@ -103,7 +103,7 @@ def test_an_interrupt_lets_replays_in_flight_finish(folder):
     process = start_and_wait(folder, 2, 50)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) != 0
-    status = RunStore.load(folder / "run").status()
+    status = RunStore.load(folder / "run").progress.status()
     calls = (folder / "calls.txt").read_text().splitlines()
     assert 50 <= status.done < PLANNED
     assert (status.torn_lines, status.done) == (0, len(calls))

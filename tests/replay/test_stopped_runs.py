@@ -65,7 +65,7 @@ def selections(store):
 
 def decisions(store):
     run = RunStore.load(store)
-    return {t.question_id: run.walk(t.question_id).decision for t in run.trajectories()}
+    return {t.question_id: run.progress.walk(t.question_id).decision for t in run.trajectories()}
 
 
 class Counting:
@@ -151,7 +151,7 @@ def test_an_invalid_replay_is_spent(tmp_path):
         ("sham", 0), ("sham", 1), ("destroy", 0), ("sham", 2), ("destroy", 1)
     ]  # fmt: skip
     assert (status.valid, status.invalid, status.spared) == (4, 1, 1)
-    walk = RunStore.load(tmp_path).walk("q0")
+    walk = RunStore.load(tmp_path).progress.walk("q0")
     assert (walk.sham, walk.destroy, walk.decision) == (3, 2, True)
 
 
@@ -198,7 +198,7 @@ def test_interruptions_and_workers_change_nothing(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             run("resumed", agent)
         made += calls
-        status = RunStore.load(tmp_path / "resumed").status()
+        status = RunStore.load(tmp_path / "resumed").progress.status()
         assert status.attempts == made
         assert status.done + status.spared < status.planned
     rest = Counting(noisy)
@@ -309,15 +309,6 @@ def test_refused_before_anything_is_written(tmp_path, options, message):
     assert not (tmp_path / "run").exists()
 
 
-def test_only_a_run_that_stops_early_has_a_walk(tmp_path):
-    run_replays(noisy, questions(1), k=1, store=tmp_path, seed=5)
-    run = RunStore.load(tmp_path)
-    assert run.stopping is None
-    assert run.count_spared("q0") == 0
-    with pytest.raises(StoreError, match="has no stopping plan"):
-        run.walk("q0")
-
-
 def test_replays_that_the_plan_did_not_ask_for_are_not_looked_at(tmp_path):
     # As two processes at once may leave them, whose agents answered differently.
     asked, plan = questions(30), plan_of(4)
@@ -327,12 +318,12 @@ def test_replays_that_the_plan_did_not_ask_for_are_not_looked_at(tmp_path):
     k = dict.fromkeys(("self", *ARMS), 4)
     with RunStore.open(tmp_path / "few", few.plan, k=k, trajectories=asked) as store:
         for record in RunStore.load(tmp_path / "full").records():
-            if record.key not in few.completed() and record.repetition < 3:
+            if record.key not in few.progress.completed() and record.repetition < 3:
                 store.append(dataclasses.replace(record, run=few.run_id))
-        status = store.status()
-        assert [store.walk(t.question_id) for t in asked] == [
-            few.walk(t.question_id) for t in asked
+        status = store.progress.status()
+        assert [store.progress.walk(t.question_id) for t in asked] == [
+            few.progress.walk(t.question_id) for t in asked
         ]
-    assert 0 < status.spared < few.status().spared
+    assert 0 < status.spared < few.progress.status().spared
     assert status.done + status.spared == status.planned
     assert run_replays(noisy, asked, k=4, store=tmp_path / "few", seed=5, stopping=plan) == status

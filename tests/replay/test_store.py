@@ -73,7 +73,7 @@ def test_what_is_appended_is_read(tmp_path):
             store.append(record)
     loaded = RunStore.load(tmp_path)
     assert list(loaded.records()) == records
-    assert loaded.completed() == {r.key for r in records}
+    assert loaded.progress.completed() == {r.key for r in records}
     assert loaded.trajectories() == QUESTIONS
     assert loaded.plan == PLAN
 
@@ -90,21 +90,21 @@ def test_lines_are_plain_json_with_a_checksum(tmp_path):
     assert record == replay(text='","crc":"00000000"}').to_dict()
 
 
-def test_status_counts_replays_and_attempts(tmp_path):
+def test_progress_is_that_of_what_was_appended_and_of_what_is_read(tmp_path):
     with open_store(tmp_path) as store:
         store.append(replay("q0", repetition=0))
         store.append(replay("q0", repetition=1, status="refusal"))  # one attempt is left
         store.append(replay("q1", repetition=0, status="refusal"))
         store.append(replay("q1", repetition=0, attempt=1, status="empty"))
-        store.append(replay("q2", repetition=0, status="refusal"))
-        store.append(replay("q2", repetition=0, attempt=1))
         expected = dict(
-            planned=12, done=3, valid=2, invalid=1, attempts=6, duplicates=0, torn_lines=0,
+            planned=12, done=2, valid=1, invalid=1, attempts=4, duplicates=0, torn_lines=0,
             spared=0, stopped=0, questions=3, finished=False,
         )  # fmt: skip
-        assert store.status().to_dict() == expected
-    assert RunStore.load(tmp_path).status().to_dict() == expected
-    assert str(store.status()) == "3 of 12 replays done (2 valid, 1 invalid)"
+        assert store.progress.status().to_dict() == expected
+    loaded = RunStore.load(tmp_path).progress
+    assert loaded.status().to_dict() == expected
+    assert loaded.next_attempt("q0", "sham", 1) == 1
+    assert loaded.next_attempt("q1", "sham", 0) is None
 
 
 def test_a_plan_without_stopping_is_as_it_was_before_there_was_any(tmp_path):
@@ -117,28 +117,14 @@ def test_a_plan_without_stopping_is_as_it_was_before_there_was_any(tmp_path):
     assert not any(b"stopping" in p.read_bytes() for p in tmp_path.rglob("*.json*"))
 
 
-def test_outcomes_are_the_first_valid_attempts_without_gaps(tmp_path):
-    with open_store(tmp_path, k={"sham": 6, "destroy": 2}) as store:
-        for repetition, attempt, flip in [
-            (0, 0, 1), (1, 0, None), (1, 1, 0), (2, 0, None), (2, 1, None), (3, 0, None), (4, 0, 1)
-        ]:  # fmt: skip
-            status = "refusal" if flip is None else "ok"
-            record = replay("q0", "sham", repetition, attempt, status=status)
-            store.append(dataclasses.replace(record, flip=flip))
-        # Of repetition 3 an attempt is left.
-        assert store.outcomes("q0", "sham") == [1, 0, None]
-        assert store.outcomes("q0", "destroy") == store.outcomes("q1", "sham") == []
-    assert RunStore.load(tmp_path).outcomes("q0", "sham") == [1, 0, None]
-
-
 def test_the_first_record_of_a_replay_counts(tmp_path):
     for text in ("first", "second"):
         with open_store(tmp_path) as store:
             store.append(replay(text=text))
     loaded = RunStore.load(tmp_path)
     assert [r.text for r in loaded.records()] == ["first"]
-    assert loaded.status().duplicates == 1
-    assert "1 duplicate record" in str(loaded.status())
+    assert loaded.progress.status().duplicates == 1
+    assert "1 duplicate record" in str(loaded.progress.status())
 
 
 def test_segments_are_read_in_the_order_of_their_numbers(tmp_path):
@@ -163,8 +149,8 @@ def test_a_line_cut_anywhere_is_torn_and_the_others_are_kept(tmp_path):
     for cut in range(first, len(whole) - 1):
         segment.write_bytes(whole[:cut])
         loaded = RunStore.load(tmp_path)
-        assert loaded.completed() == {("q0", "sham", 0, 0)}
-        assert loaded.status().torn_lines == (cut > first)
+        assert loaded.progress.completed() == {("q0", "sham", 0, 0)}
+        assert loaded.progress.status().torn_lines == (cut > first)
     with open_store(tmp_path) as store:
         store.append(replay("q1"))
     assert len(list(RunStore.load(tmp_path).records())) == 2
@@ -175,7 +161,7 @@ def test_a_record_that_lost_only_its_newline_is_whole(tmp_path):
         store.append(replay())
     segment = tmp_path / "segments" / "0001.jsonl"
     segment.write_bytes(segment.read_bytes().rstrip(b"\n"))
-    status = RunStore.load(tmp_path).status()
+    status = RunStore.load(tmp_path).progress.status()
     assert (status.attempts, status.torn_lines) == (1, 0)
 
 
@@ -262,7 +248,7 @@ def test_another_trajectory_of_a_question_is_refused(tmp_path):
 def test_the_extent_grows_and_never_shrinks(tmp_path):
     def planned(**arguments):
         with open_store(tmp_path, **arguments) as store:
-            return store.status().planned
+            return store.progress.status().planned
 
     assert planned(questions=QUESTIONS[:1]) == 4
     assert planned(questions=QUESTIONS[:1], k={"sham": 5, "destroy": 2}) == 7
@@ -271,7 +257,7 @@ def test_the_extent_grows_and_never_shrinks(tmp_path):
     before = tree(tmp_path)
     assert planned(questions=QUESTIONS[1:2], k={"sham": 1, "destroy": 1}) == 11
     assert tree(tmp_path) == before
-    assert RunStore.load(tmp_path).status().planned == 11
+    assert RunStore.load(tmp_path).progress.status().planned == 11
 
 
 def test_requests_that_cross_are_both_kept(tmp_path):
@@ -323,7 +309,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path):
 def test_a_process_that_died_while_creating_a_run_leaves_no_obstacle(tmp_path):
     (tmp_path / ".plan.json.1a2b3c4d.part").write_text('{"pl')
     with open_store(tmp_path) as store:
-        assert store.status().planned == 12
+        assert store.progress.status().planned == 12
 
 
 @pytest.mark.parametrize("content", ["{", '{"plan": {}}', "[]", '{"plan": 3, "sha256": ""}'])
@@ -469,7 +455,7 @@ def test_reading_changes_nothing(tmp_path):
         store.append(replay())
     before = tree(tmp_path)
     loaded = RunStore.load(tmp_path)
-    loaded.status()
+    loaded.progress.status()
     list(loaded.records())
     with pytest.raises(StoreError, match="opened to be read"):
         loaded.append(replay())
@@ -493,7 +479,7 @@ def test_a_full_disk_stops_the_writer_before_it_harms_the_segment(tmp_path, monk
                 store.append(replay("q1"))
         with pytest.raises(StoreError, match="is closed: run the same command again"):
             store.append(replay("q2"))
-    status = RunStore.load(tmp_path).status()
+    status = RunStore.load(tmp_path).progress.status()
     assert (status.attempts, status.torn_lines) == (1, 1)
 
 
@@ -543,12 +529,12 @@ def test_two_processes_write_at_once(tmp_path, shared):
         assert writer.exitcode == 0
     store = RunStore.load(path)
     assert len(list(path.glob("segments/*.jsonl"))) == 2
-    assert {(q, r) for q, _, r, _ in store.completed()} == {
+    assert {(q, r) for q, _, r, _ in store.progress.completed()} == {
         (q, r) for q in ["a0", "b0", *(["q0"] if shared else [])] for r in range(200)
     }
-    assert store.status().duplicates == (200 if shared else 0)
+    assert store.progress.status().duplicates == (200 if shared else 0)
     assert len(store.trajectories()) == 3 + 10
-    assert store.status().planned == 202 * 13
+    assert store.progress.status().planned == 202 * 13
 
 
 def test_records_read_with_another_tool(tmp_path):

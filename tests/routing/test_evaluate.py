@@ -31,6 +31,7 @@ from carve_stats.routing.value import (
 )
 
 TABLES = Path(__file__).parents[1] / "data" / "published"
+COUNTED = ("selected", "repairs", "harms", "net")
 RULES = [
     "score <= 0", "score < 1/3", "lowest 70", "lowest 60 confidence", "confidence < 0.5",
     "random 50", "always", "never",
@@ -368,7 +369,14 @@ class TestEdges:
             "read": 1, "used": 0, "left_out": {"original outcome not known": 1},
         }  # fmt: skip
         assert math.isnan(result.gain_points.estimate)
-        assert result.selected == 0
+        for value in (result, result.always_defer):
+            assert all(math.isnan(getattr(value, name)) for name in COUNTED)
+        plain = result.to_dict()
+        assert [plain[name] for name in COUNTED] == [None] * 4
+        assert [plain["always_defer"][name] for name in COUNTED] == [None] * 4
+        lines = str(result).splitlines()
+        (shown,) = (line for line in lines if line.startswith("score <= 0"))
+        assert not set("0123456789") & set(shown.removeprefix("score <= 0"))
         assert result.controls == {"plain": None, "by_cluster": None, "matched": None}
         assert any(NO_QUESTIONS in note for note in result.notes)
         assert set(result.costs.values()) == {None}

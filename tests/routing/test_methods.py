@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -302,11 +303,49 @@ def test_questions_of_which_nothing_is_known_give_nothing():
     table = compare_methods(outcomes, counts)
     assert all(row.n == 0 for row in table.rows)
     shown = table.to_dict()
+    assert [row["method"] for row in shown["rows"]] == [
+        "original", "strong", "random", "score <= 0",
+    ]  # fmt: skip
+    for row, plain in zip(table.rows, shown["rows"], strict=True):
+        for name in ("selected", "repairs", "harms", "net"):
+            assert getattr(row, name) is None
+            assert plain[name] is None
+    for line in str(table).splitlines()[4:8]:
+        assert line.split()[-4:] == ["–", "–", "–", "0"]
     assert all(row["accuracy"]["estimate"] is None for row in shown["rows"])
     assert shown["questions"]["left_out"] == {
         "original outcome not known": 1,
         "neither outcome known": 1,
     }
+
+
+def test_an_answerer_of_which_nothing_is_known_is_blank_beside_others():
+    outcomes = Outcomes(["a", "b"], [1, 0], {"strong": [None] * 2, "weak": [0, 0]})
+    table = compare_methods(outcomes)
+    blank, known = table["strong"], table["weak"]
+    assert (blank.n, blank.repairs, blank.harms, blank.net) == (0, None, None, None)
+    assert (known.n, known.repairs, known.harms, known.net) == (2, 0, 1, -1)
+
+
+@pytest.mark.parametrize("name", ["always", "Score <=  0", "random 3", "confidence < 0.5", "never"])
+def test_an_answerer_that_is_called_like_a_rule_is_refused(name):
+    outcomes = Outcomes(["a", "b"], [1, 0], {name: [1, 1], "strong": [0, 1]})
+    with pytest.raises(InputError, match=re.escape(f"answerer {name!r} is called like a rule")):
+        compare_methods(outcomes)
+
+
+def test_an_answerer_that_is_called_like_an_own_rule_is_refused():
+    class Own:
+        def propensities(self, data):
+            return np.ones(len(data.counts))
+
+        def __str__(self):
+            return "my rule"
+
+    outcomes = Outcomes(["a", "b"], [1, 0], {"My rule": [1, 1]})
+    with pytest.raises(InputError, match="answerer 'My rule' is called like another row"):
+        compare_methods(outcomes, rules=[Own()])
+    assert compare_methods(outcomes).rows[1].method == "My rule"
 
 
 def test_a_rule_twice_is_refused(rng):

@@ -96,6 +96,18 @@ def test_a_rule_that_defers_nobody_has_no_yield():
     assert table["always"].net == 1
 
 
+def test_without_a_known_outcome_nothing_is_counted():
+    counts = ReplayCounts(["a", "b"], [2, 0], [3, 3], [1, 2], [3, 3], cluster=["v", "w"])
+    table = compare_policies(counts, Outcomes(["a", "b"], [0, 1], {"strong": [None, None]}))
+    assert [row.policy for row in table.rows] == ["score < 0", "score = 0", "score <= 0", "always"]
+    for row, plain in zip(table.rows, table.to_dict()["rows"], strict=True):
+        for name in ("selected", "repairs", "harms", "net"):
+            assert getattr(row, name) is None
+            assert plain[name] is None
+    for line in str(table).splitlines()[4:8]:
+        assert line.split()[-8:] == ["–"] * 8
+
+
 def test_without_clusters_there_is_no_control_by_cluster():
     counts = ReplayCounts(["a", "b"], [2, 0], [3, 3], [1, 2], [3, 3])
     table = compare_policies(counts, Outcomes(["a", "b"], [0, 1], {"strong": [1, 1]}))

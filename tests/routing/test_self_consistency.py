@@ -14,7 +14,7 @@ from carve_stats.outcomes import Outcomes
 from carve_stats.routing.evaluate import evaluate_rule
 from carve_stats.routing.methods import compare_methods
 from carve_stats.routing.self_answers import SelfAnswers
-from carve_stats.routing.self_consistency import self_consistency
+from carve_stats.routing.self_consistency import NO_TOKENS, OWN_TOOLS, self_consistency
 
 LABELS = "abcd"
 replies = st.lists(st.sampled_from(LABELS), max_size=7)
@@ -140,7 +140,7 @@ def test_without_gold_answers_its_change_is_blank(rng):
     assert "answers that differ from the original are of unknown correctness" in note
     table = compare_methods(result.outcomes)
     row = table["self_consistency"]
-    assert (row.n, row.repairs, row.harms) == (0, 0, 0)
+    assert (row.n, row.selected, row.repairs, row.harms, row.net) == (0, None, None, None, None)
     for figure in (row.accuracy, row.change_points):
         assert math.isnan(figure.estimate)
         assert (figure.low, figure.high) == (None, None)
@@ -288,3 +288,18 @@ def test_the_result_shows_what_it_holds(rng):
     assert "replays make no tool calls" in " ".join(shown.split())
     assert shown.count("80") >= 2
     assert "<table>" in result._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"),
+    [
+        ({}, ()),
+        ({"original_tools": [2]}, (OWN_TOOLS, NO_TOKENS)),
+        ({"original_tokens": [90]}, (NO_TOKENS,)),
+    ],
+)
+def test_what_replays_cost_is_not_known_and_said_where_the_rest_is(costs, said):
+    answers = SelfAnswers(["a"], [{"x": 1}], ["x"])
+    result = self_consistency(answers, Outcomes(["a"], [1], {}, **costs))
+    assert result.answerer.tokens is None
+    assert tuple(note for note in result.notes if "tokens" in note or "tools" in note) == said

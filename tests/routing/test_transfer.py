@@ -16,7 +16,16 @@ from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.outcomes import Outcomes
 from carve_stats.routing.evaluate import evaluate_rule
-from carve_stats.routing.transfer import FEW, NO_COMMON, NO_GAIN, RULES, SPREAD, rule_transfer
+from carve_stats.routing.transfer import (
+    FEW,
+    NO_COMMON,
+    NO_GAIN,
+    RULES,
+    SAME,
+    SPREAD,
+    rule_transfer,
+)
+from carve_stats.routing.video_splits import SideSums
 
 
 def selects(rule, x, k_x, y, k_y):
@@ -280,6 +289,47 @@ def test_without_a_common_video_the_target_is_halved(rng):
     assert len(gains) > 1
     for gain in gains:
         assert gain * 3 / 100 == pytest.approx(round(gain * 3 / 100), abs=1e-12)
+
+
+@pytest.mark.parametrize("videos", [1, 2, 3, 4, 5])
+def test_of_either_side_the_larger_half_is_evaluated(videos, rng):
+    """As many of the target's own videos as are left of a source of as many."""
+    source = one_question_a_video([-1] * max(videos, 2), [1] * max(videos, 2))
+    target = one_question_a_video([-1] * videos, [1] * videos, [f"t{i}" for i in range(videos)])
+    sums = []
+    for side in (source, target):
+        names = np.unique(np.concatenate([source[0].cluster, target[0].cluster]))
+        here = np.isin(names, side[0].cluster).astype(float)
+        sums.append(SideSums(here, here[:, None], here[:, None]))
+    for chosen_on, of_source, of_target in video_splits._halves(*sums, 50, rng):
+        half = len(source[0]) // 2
+        assert (chosen_on.sum(axis=1) == half).all()
+        assert (of_source.sum(axis=1) == len(source[0]) - half).all()
+        assert (of_target.sum(axis=1) == math.ceil(videos / 2)).all()
+        assert not (of_target * (sums[0].questions > 0)).any()
+    result = rule_transfer(*source, *target, rng=1, splits=20)
+    assert result.transfer_gain.splits == 20
+    assert result.transfer_gain.mean == 100.0
+
+
+def test_the_source_as_its_own_target_is_said(rng):
+    log = random_log(rng)
+    result = rule_transfer(*log, *log, rng=1, splits=50)
+    assert result.source_gain == result.transfer_gain
+    assert result.notes.count(SAME) == 1
+    counts, outcomes = log
+    again = rule_transfer(*log, counts.select(np.ones(len(counts), bool)), outcomes, rng=1)
+    assert SAME in again.notes  # by what is in them, not by which objects they are
+    others = outcomes.alternatives | {"weak": 1 - outcomes.original_correct}
+    two = Outcomes(outcomes.question, outcomes.original_correct, others)
+    one_flip = counts.to_dict() | {
+        "sham_flips": [*counts.sham_flips[:-1], 3 - counts.sham_flips[-1]]
+    }
+    for other in (
+        rule_transfer(counts, two, counts, two, rng=1, fallback="strong", target_fallback="weak"),
+        rule_transfer(*log, ReplayCounts(**one_flip), outcomes, rng=1),
+    ):
+        assert SAME not in other.notes
 
 
 def test_splits_that_leave_nothing_of_the_target_are_not_counted():

@@ -17,14 +17,14 @@ from carve_stats.logs.benchmarks.base import (
     others,
     text_in,
 )
-from carve_stats.logs.interval_texts import clock_seconds
+from carve_stats.logs.interval_texts import DASHES, clock_seconds
 
 __all__ = ["NAME", "is_mine", "read"]
 
 NAME = "lvbench"
 
 _OPTION = re.compile(r"^[ \t]*\(([A-Z])\)[ \t]*", re.MULTILINE)
-_DASH = re.compile(r"[-–—]")
+_DASH = re.compile(f"[{DASHES}]")
 
 
 def is_mine(record: Mapping[str, Any]) -> bool:

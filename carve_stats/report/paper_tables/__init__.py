@@ -54,6 +54,25 @@ def build_tables(
     ------
     InputError
         An unknown name, or inputs that contradict each other.
+
+    See Also
+    --------
+    carve_stats.report.paper_tables.inputs.PaperInputs : what tables are made of.
+    carve_stats.report.paper_tables.formats : tables as text, Markdown, LaTeX and CSV.
+
+    Examples
+    --------
+    >>> from carve_stats.population.mixing import Population
+    >>> from carve_stats.report.paper_tables.formats import as_csv, as_text
+    >>> drawn = Population.paper().draw(300, clusters=30, rng=1)
+    >>> runs = {f"seed {i}": drawn.replay(k=3, p_self=0.2, rng=i) for i in (1, 2)}
+    >>> rates, signs = build_tables(PaperInputs(runs=runs), ["1", "A2"])
+    >>> print(as_text(rates).splitlines()[4])
+    SELF flip rate     0.2050  [0.1878, 0.2222]  0.0024
+    >>> signs.figure("zero", "3", "observed").value
+    0.3...
+    >>> print(as_csv(signs).splitlines()[0])
+    k,distribution,negative,negative_low,...
     """
     modules = _modules()
     chosen = list(modules) if names is None else [name.strip().upper() for name in names]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from carve_stats import _display
+from carve_stats._display import visible
 from carve_stats.report.paper_tables.paper_table import Figure, PaperTable, Row
 
 __all__ = ["FORMATS", "Format", "as_csv", "as_latex", "as_markdown", "as_text"]
@@ -29,10 +30,11 @@ def as_text(table: PaperTable) -> str:
         Lines without a newline at the end; so do the other functions here.
     """
     if table.missing is not None:
-        return table.title
+        return visible(table.title)
     headers, rows = _cells(table)
-    title = "\n".join(textwrap.wrap(table.title, 100))
-    return _display.text_block(title, headers, rows, table.notes, words=_words(table))
+    title = "\n".join(textwrap.wrap(visible(table.title), 100))
+    notes = map(visible, table.notes)
+    return _display.text_block(title, headers, rows, notes, words=_words(table))
 
 
 def as_markdown(table: PaperTable) -> str:
@@ -78,7 +80,7 @@ def as_latex(table: PaperTable) -> str:
 
 
 def as_csv(table: PaperTable) -> str:
-    """The figures as CSV, unrounded, with the columns of the published file.
+    """The figures as CSV, unrounded, with the columns of the published file; a row is a line.
 
     Where published figures stand beside one's own, a column ``origin`` tells them apart.
     """
@@ -91,7 +93,8 @@ def as_csv(table: PaperTable) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(table.to_dict()["rows"])
+    for row in table.to_dict()["rows"]:
+        writer.writerow({n: visible(v) if isinstance(v, str) else v for n, v in row.items()})
     return text.getvalue().removesuffix("\n")
 
 
@@ -117,14 +120,14 @@ def _words(table: PaperTable) -> int:
 
 def _cells(table: PaperTable) -> tuple[list[str], list[list[str | None]]]:
     """Headings and cells, as all but CSV show them; intervals have a column of their own."""
-    headers = [heading for _, heading in table.labels]
-    rows: list[list[str | None]] = [list(row.shown) for row in table.rows]
+    headers = [visible(heading) for _, heading in table.labels]
+    rows: list[list[str | None]] = [[visible(text) for text in row.shown] for row in table.rows]
     if table.has_published:
         headers.append("")
         for row, cells in zip(table.rows, rows, strict=True):
             cells.append(row.source)
     for column in table.columns:
-        headers.append(column.heading)
+        headers.append(visible(column.heading))
         figures = [_figure(row, column.name) for row in table.rows]
         for cells, one in zip(rows, figures, strict=True):
             cells.append(_shown(one.value, column.digits, column.signed))
@@ -157,7 +160,7 @@ _MARKUP = re.compile(r"[\\`*\[\]<|~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
 
 def _escape_markdown(text: str) -> str:
     """Nothing that a reader's text holds is markup; a cell is one line."""
-    return _MARKUP.sub(lambda m: "\\" + m[0], _one_line(text))
+    return _MARKUP.sub(lambda m: "\\" + m[0], visible(text))
 
 
 _LATEX = {
@@ -194,7 +197,7 @@ _FIGURE = re.compile(r"[+-]?[\d.]+|\[[+-]?[\d.]+, [+-]?[\d.]+\]")
 
 
 def _escape_latex(text: str) -> str:
-    return _TO_ESCAPE.sub(lambda m: _LATEX[m[0]], _one_line(text))
+    return _TO_ESCAPE.sub(lambda m: _LATEX[m[0]], visible(text))
 
 
 def _latex_row(cells: list[str]) -> str:
@@ -210,7 +213,3 @@ def _latex_cell(cell: str) -> str:
     if _FIGURE.fullmatch(cell):
         return _NUMBER.sub(lambda m: f"${m[0]}$", cell)
     return _escape_latex(cell)
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -21,13 +21,32 @@ from carve_stats.report.paper_tables.runs_apart import (
 __all__ = [
     "Backbone",
     "PaperInputs",
+    "check_names",
     "tell_left_out",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Backbone:
-    """Replays and outcomes of one agent, what it is called, and which of its runs that is."""
+    """Another agent, for table A5.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    counts : ReplayCounts
+        Its replays: those of one run, or of runs added up.
+    outcomes : Outcomes
+        Which of its answers are right.
+    which : str
+        Which of its runs the counts are of, to be told; empty where there is nothing to tell.
+
+    Examples
+    --------
+    >>> counts = ReplayCounts(["a", "b"], [0, 1], [3, 3], [2, 0], [3, 3], cluster=["v", "w"])
+    >>> Backbone("32B", counts, Outcomes(["a", "b"], [1, 0], {"strong": [1, 1]})).name
+    '32B'
+    """
 
     name: str
     counts: ReplayCounts
@@ -37,19 +56,21 @@ class Backbone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperInputs:
-    """What there is to make tables of.
+    """What there is to make tables of, for `build_tables`.
 
     Parameters
     ----------
     runs : mapping of str to ReplayCounts
-        Every run of one agent, by its id.
+        Every run of one agent, by its id, as `read_runs` gives them.
     run : str, optional
         The only run that any table speaks of. Not given, tables of one run take the first of those
         with the k that most runs have.
     pooled : ReplayCounts, optional
         All runs added up, in the place of each of them.
     outcomes : Outcomes, optional
-        Which answers are right. Gold coverage is its covariate ``covered``.
+        Which answers are right, as `read_outcomes` gives them. Gold coverage is its covariate
+        ``covered``: ``outcomes.with_covariates(found.question, found.overlap())`` adds it, where
+        ``found`` is of `read_intervals`. `self_consistency` adds the SELF majority.
     fallback : str, optional
         Which alternative answers deferred questions; needed where there are several.
     confidence : str, optional
@@ -63,13 +84,30 @@ class PaperInputs:
     second : Backbone, optional
         Another agent.
     name : str
-        What the first agent is called.
+        What the first agent is called; another name than the second's.
     level : float
         Confidence level of all intervals.
     seed : int
         Of the splits of table A5.
     allow_mismatch : bool
         Whether questions may lack replays in one run, or outcomes.
+
+    Raises
+    ------
+    InputError
+        No run, an unknown one, a column that `outcomes` does not have, counts that were stopped
+        early, or two agents of one name.
+
+    See Also
+    --------
+    carve_stats.report.paper_tables.build_tables : makes the tables.
+
+    Examples
+    --------
+    >>> runs = {"seed 1": ReplayCounts(["a", "b"], [0, 1], [3, 3], [2, 0], [3, 3])}
+    >>> outcomes = Outcomes(["a", "b"], [1, 0], {"strong": [1, 1]})
+    >>> PaperInputs(runs=runs, outcomes=outcomes).main_run
+    'seed 1'
     """
 
     runs: Mapping[str, ReplayCounts]
@@ -96,9 +134,13 @@ class PaperInputs:
         if self.outcomes is not None:
             if self.fallback is not None:
                 self.outcomes.fallback(self.fallback)
-            for name in (*self.match, *([self.confidence] if self.confidence else [])):
-                if name not in self.outcomes.covariates and name != "cluster":
-                    raise InputError(unknown_name("covariate", name, self.outcomes.covariates))
+            columns = self.outcomes.covariates
+            for name in self.match:
+                _check_column("match", name, ["cluster", *columns])
+            if self.confidence is not None:
+                _check_column("confidence", self.confidence, columns)
+        if self.second is not None:
+            check_names(self.name, self.second.name)
 
     @property
     def main(self) -> ReplayCounts:
@@ -171,6 +213,33 @@ class PaperInputs:
             for a, b in permutations(sorted(self.runs), 2)
             if extends(self.runs[a], self.runs[b])
         )
+
+
+def check_names(first: str, second: str) -> None:
+    """Refuse names of two agents that a reader could not tell apart.
+
+    Parameters
+    ----------
+    first, second : str
+        What the two are called.
+
+    Raises
+    ------
+    InputError
+        An empty name, or twice the same.
+    """
+    if not first.strip() or not second.strip() or first.strip() == second.strip():
+        raise InputError(
+            f"the two backbones are called {first!r} and {second!r}: give two different names"
+            " (--names; in Python: PaperInputs(name=…) and Backbone(name=…))"
+        )
+
+
+def _check_column(argument: str, name: str, known: Iterable[str]) -> None:
+    there = list(known)
+    if name not in there:
+        has = f"they have {', '.join(there)}" if there else "they have none but answers and costs"
+        raise InputError(f"{argument}={name!r} (--{argument}) is no column of the outcomes: {has}")
 
 
 def tell_left_out(questions: Mapping[str, Any]) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from carve_stats.counts import ReplayCounts
+from carve_stats.outcomes import Outcomes
 from carve_stats.report.paper_tables.inputs import PaperInputs
 
 __all__ = ["what_is_missing"]
@@ -33,6 +35,10 @@ def what_is_missing(needs: Iterable[str], inputs: PaperInputs) -> list[str]:
 
 SECOND = "a second backbone (--second-backbone LOGS OUTCOMES)"
 NO_OUTCOMES = "outcomes (OUTCOMES, a table of which answers are right)"
+NONE_KNOWN = (
+    "outcomes of {name}: of no question with replays it is known whether {what} right (--gold FILE"
+    " or a column gold_answer of OUTCOMES judges answers; or a column {column})"
+)
 
 
 def _several_runs(inputs: PaperInputs) -> str | None:
@@ -50,15 +56,18 @@ def _scores(inputs: PaperInputs) -> str | None:
 
 
 def _outcomes(inputs: PaperInputs) -> str | None:
-    return NO_OUTCOMES if inputs.outcomes is None else None
+    if inputs.outcomes is None:
+        return NO_OUTCOMES
+    return _unknown(inputs.main, inputs.outcomes, [])
 
 
 def _alternative(inputs: PaperInputs) -> str | None:
     if inputs.outcomes is None:
         return NO_OUTCOMES
-    if inputs.outcomes.alternatives:
-        return None
-    return "an alternative answerer (a column NAME_correct in OUTCOMES, or --answers)"
+    names = list(inputs.outcomes.alternatives)
+    if not names:
+        return "an alternative answerer (a column NAME_correct in OUTCOMES, or --answers)"
+    return _unknown(inputs.main, inputs.outcomes, names)
 
 
 def _fallback(inputs: PaperInputs) -> str | None:
@@ -67,13 +76,33 @@ def _fallback(inputs: PaperInputs) -> str | None:
     names = list(inputs.outcomes.alternatives)
     if len(names) > 1 and inputs.fallback is None:
         return f"to know who answers deferred questions (--fallback {' or '.join(names)})"
-    return None
+    return _unknown(inputs.main, inputs.outcomes, [inputs.fallback or names[0]])
+
+
+def _unknown(counts: ReplayCounts, outcomes: Outcomes, names: Sequence[str]) -> str | None:
+    """What is said where no question is known of the original, or of it and any of the others.
+
+    Ids that do not fit each other are for the table to refuse.
+    """
+    replayed = np.isin(outcomes.question, counts.question)
+    if not replayed.any():
+        return None
+    known = outcomes.original.known & replayed
+    if not known.any():
+        return NONE_KNOWN.format(
+            name="the original answers", what="they are", column="original_correct"
+        )
+    if not names or any((outcomes.alternatives[name].known & known).any() for name in names):
+        return None
+    shown = " and ".join(names)
+    what = "it and the original answer are"
+    return NONE_KNOWN.format(name=shown, what=what, column=f"{names[0]}_correct")
 
 
 def _covered(inputs: PaperInputs) -> str | None:
     if inputs.outcomes is None:
         return NO_OUTCOMES
-    if "covered" in inputs.outcomes.covariates:
+    if _is_known(inputs, "covered"):
         return None
     return "gold coverage (--intervals and --interval-format, or a column covered in OUTCOMES)"
 
@@ -81,15 +110,44 @@ def _covered(inputs: PaperInputs) -> str | None:
 def _confidence(inputs: PaperInputs) -> str | None:
     if inputs.outcomes is None:
         return NO_OUTCOMES
-    if inputs.confidence is not None or "confidence" in inputs.outcomes.covariates:
+    name = inputs.confidence or "confidence"
+    if name not in inputs.outcomes.covariates:
+        if np.any(inputs.main.self_replays):
+            return None
+    elif _is_known(inputs, name):
         return None
-    if np.any(inputs.main.self_replays):
-        return None
+    else:
+        return f"a confidence: the column {name} of OUTCOMES is empty (--confidence COLUMN)"
     return "a confidence (--confidence COLUMN of OUTCOMES, or SELF replays)"
 
 
+def _is_known(inputs: PaperInputs, name: str) -> bool:
+    """Whether there is a column with a value of any question that has replays."""
+    assert inputs.outcomes is not None
+    column = inputs.outcomes.covariates.get(name)
+    if column is None:
+        return False
+    replayed = np.isin(inputs.outcomes.question, inputs.main.question)
+    there = ~np.isnan(column) if column.dtype.kind == "f" else column != ""
+    return bool((there & replayed).any()) or not replayed.any()
+
+
 def _second_backbone(inputs: PaperInputs) -> str | None:
-    return None if inputs.second is not None else SECOND
+    second = inputs.second
+    if second is None:
+        return SECOND
+    # Its only alternative is taken, whatever it is called.
+    names = list(second.outcomes.alternatives)
+    if not names:
+        return f"an alternative answerer of {second.name} (a column NAME_correct in its OUTCOMES)"
+    named = [name for name in names if name == inputs.fallback]
+    if len(names) > 1 and not named:
+        return (
+            f"to know who answers deferred questions of {second.name}"
+            f" (--fallback {' or '.join(names)})"
+        )
+    unknown = _unknown(second.counts, second.outcomes, named or names)
+    return None if unknown is None else f"{second.name}: {unknown}"
 
 
 def _videos(inputs: PaperInputs) -> str | None:

@@ -66,12 +66,15 @@ class Row:
         What a reader sees in place of the key.
     source : str
         ``here`` for figures of these logs, ``published`` for the paper's.
+    by_chance : bool
+        Whether its intervals are over which questions chance chooses, and not over videos.
     """
 
     key: tuple[str, ...]
     figures: Mapping[str, Figure]
     labels: tuple[str, ...] | None = None
     source: str = HERE
+    by_chance: bool = False
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -129,11 +132,11 @@ class PaperTable:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any figure of these logs has one."""
+        """Whether any figure of these logs has one over videos."""
         return any(
             one.low is not None
             for row in self.rows
-            if row.source == HERE
+            if row.source == HERE and not row.by_chance
             for one in row.figures.values()
         )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from carve_stats.inference.association import associations
+import numpy as np
+
+from carve_stats._columns import find_rows
+from carve_stats.inference.association import Association, associations
 from carve_stats.report.paper_tables.inputs import PaperInputs
 from carve_stats.report.paper_tables.paper_table import Column, PaperTable, Row, figure
 from carve_stats.report.paper_tables.strata import coverage_outcomes, coverage_strata
@@ -18,8 +21,12 @@ COLUMNS = (
     Column("n", "n", 0),
     Column("mean_delta", "mean Δ̂", 3, True, ends=("ci_low", "ci_high")),
 )
-AUC = "ROC-AUC of the score for {target}: {auc:.3f}{interval}; correlation {r:.3f}"
-_TARGETS = {"covered": "gold coverage", "correct": "correctness"}
+AUC = "ROC-AUC of the score for {target}: {auc}"
+UNDEFINED = "not defined: {reason}"
+_TARGETS = {
+    "correct": ("correctness", "all answers are correct", "all answers are wrong"),
+    "covered": ("gold coverage", "all evidence is covered", "no evidence is covered"),
+}
 
 
 def build(inputs: PaperInputs) -> PaperTable:
@@ -41,25 +48,32 @@ def build(inputs: PaperInputs) -> PaperTable:
 
 def _told_apart(inputs: PaperInputs) -> list[str]:
     assert inputs.outcomes is not None  # NEEDS
+    judged = coverage_outcomes(inputs.outcomes)
     result = associations(
-        inputs.main,
-        coverage_outcomes(inputs.outcomes),
-        level=inputs.level,
-        allow_mismatch=inputs.allow_mismatch,
+        inputs.main, judged, level=inputs.level, allow_mismatch=inputs.allow_mismatch
     )
+    row = find_rows(inputs.main.question, judged.question)
+    scored = np.append(inputs.main.scored, False)[row]
+    flags = {
+        "correct": judged.original.correct == 1.0,
+        "covered": judged.covariates["covered"] == "true",
+    }
     notes = []
-    for row in result.rows:
-        auc = row.roc_auc
-        if row.predictor != "score" or row.target not in _TARGETS or auc is None:
-            continue
-        if auc.estimate == auc.estimate:
-            ends = "" if auc.low is None else f" [{auc.low:.3f}, {auc.high:.3f}]"
-            notes.append(
-                AUC.format(
-                    target=_TARGETS[row.target],
-                    auc=auc.estimate,
-                    interval=ends,
-                    r=row.pearson.estimate,
-                )
-            )
+    for target, (name, all_true, none_true) in _TARGETS.items():
+        reason = all_true if (flags[target] & scored).any() else none_true
+        notes.append(AUC.format(target=name, auc=_auc(result["score", target], reason)))
     return notes
+
+
+def _auc(row: Association, one_class: str) -> str:
+    """The area and the correlation in words; where undefined, why."""
+    auc = row.roc_auc
+    assert auc is not None  # both targets are true or false
+    if not row.questions:
+        return UNDEFINED.format(reason="it is not known for any scored question")
+    if auc.estimate != auc.estimate:
+        return UNDEFINED.format(reason=one_class)
+    ends = "" if auc.low is None else f" [{auc.low:.3f}, {auc.high:.3f}]"
+    r = row.pearson.estimate
+    correlation = f"{r:.3f}" if r == r else UNDEFINED.format(reason="all scores are equal")
+    return f"{auc.estimate:.3f}{ends}; correlation {correlation}"

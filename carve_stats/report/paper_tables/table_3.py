@@ -64,4 +64,5 @@ def _row(row: PolicyRow, result: PoliciesTable) -> Row:
     key, label = _KEYS[row.policy]
     figures = {name: figure(getattr(row, name)) for name in ("selected", "repairs", "harms")}
     figures["yield_per_100"] = figure(row.yield_per_100)
-    return Row((key,), figures, labels=(label.format(match=", ".join(result.match)),))
+    labels = (label.format(match=", ".join(result.match)),)
+    return Row((key,), figures, labels, by_chance=row.kind == "random")

@@ -7,6 +7,7 @@ from carve_stats.report.paper_tables.needs import what_is_missing
 from carve_stats.report.paper_tables.paper_table import Column, Figure, PaperTable, Row, figure
 from carve_stats.report.paper_tables.runs_apart import planned_k
 from carve_stats.routing.methods import MethodRow, compare_methods
+from carve_stats.routing.methods_table import check_answerer_names
 
 NAME = "4"
 CAPTION = "Accuracy of each method, and its change from the original answers, in points"
@@ -43,6 +44,9 @@ def published_labels(key: tuple[str, ...]) -> tuple[str, ...]:
 def build(inputs: PaperInputs) -> PaperTable:
     """The original answers, each alternative, chance, and the rule."""
     missing = what_is_missing(("scores", "fallback"), inputs)
+    k = planned_k(inputs.main)
+    taken = (*_LABELS, *_LABELS.values(), *_rule_names(k))
+    check_answerer_names(inputs.outcomes.alternatives, taken)  # type: ignore[union-attr]  # NEEDS
     result = compare_methods(
         inputs.outcomes,  # type: ignore[arg-type]  # NEEDS
         inputs.main,
@@ -51,7 +55,6 @@ def build(inputs: PaperInputs) -> PaperTable:
         level=inputs.level,
         allow_mismatch=inputs.allow_mismatch,
     )
-    k = planned_k(inputs.main)
     notes = [WITHOUT_RULE.format(missing="; ".join(missing))] if missing else []
     return PaperTable(
         name=NAME,
@@ -63,10 +66,15 @@ def build(inputs: PaperInputs) -> PaperTable:
     )
 
 
+def _rule_names(k: int | None) -> tuple[str, str]:
+    """The key and the label of the rule's row."""
+    return f"carve_le0_k{k}", f"Δ̂ ≤ 0, k = {k}"
+
+
 def _row(row: MethodRow, k: int | None) -> Row:
     key, label = row.method, row.method
     if row.kind == "rule":
-        key, label = f"carve_le0_k{k}", f"Δ̂ ≤ 0, k = {k}"
+        key, label = _rule_names(k)
     elif row.kind != "answerer":
         key = "vanilla" if row.kind == "original" else "random_deferral"
         label = _LABELS[key]
@@ -80,4 +88,4 @@ def _row(row: MethodRow, k: int | None) -> Row:
         "harms": Figure() if itself else figure(row.harms),
         "n": figure(row.n),
     }
-    return Row((key,), figures, labels=(label,))
+    return Row((key,), figures, labels=(label,), by_chance=row.kind == "random")

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from carve_stats._columns import find_rows
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
+from carve_stats.inference.judged import NO_OUTCOME, NO_REPLAYS
 from carve_stats.inference.same_questions import check_mismatch, join_clusters
 from carve_stats.outcomes import Outcomes
-from carve_stats.report.paper_tables.inputs import PaperInputs
+from carve_stats.report.paper_tables.inputs import PaperInputs, tell_left_out
 from carve_stats.report.paper_tables.paper_table import Column, PaperTable, Row, figure
 from carve_stats.routing.selective import compare_selective
 
@@ -50,9 +51,16 @@ def build(inputs: PaperInputs) -> PaperTable:
     assert outcomes is not None  # NEEDS
     row = find_rows(counts.question, outcomes.question)
     check_mismatch(counts, outcomes, row, allowed=inputs.allow_mismatch)
+    both = row >= 0
+    mismatch = {
+        NO_OUTCOME: len(counts) - int(both.sum()),
+        NO_REPLAYS: int((~both).sum()),
+    }
+    questions = {"read": len(outcomes) + mismatch[NO_OUTCOME], "left_out": mismatch}
+    outcomes, row = outcomes.select(both), row[both]
     confidence, told = _confidence(inputs, outcomes, counts, row)
     result = compare_selective(
-        _at(counts.score, row),
+        counts.score[row],
         confidence,
         outcomes.original_correct,
         cluster=join_clusters(counts, outcomes, row),
@@ -78,7 +86,7 @@ def build(inputs: PaperInputs) -> PaperTable:
         labels=LABELS,
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=(*inputs.which(), told, *result.notes, IN_TIES),
+        notes=(*inputs.which(), told, *tell_left_out(questions), *result.notes, IN_TIES),
     )
 
 
@@ -89,13 +97,8 @@ def _confidence(
     if name not in outcomes.covariates:
         with np.errstate(invalid="ignore"):
             kept = 1.0 - counts.self_flips / counts.self_replays
-        return _at(kept, row), BY_SELF
+        return kept[row], BY_SELF
     column = outcomes.covariates[name]
     if column.dtype.kind != "f":
         raise InputError(f"confidence={name!r} (--confidence) holds texts: it must hold numbers")
     return column.astype(np.float64), BY_COLUMN.format(name=name)
-
-
-def _at(values: NDArray[np.float64], row: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The values in the order of the outcomes; NaN for those without replays."""
-    return np.append(values, np.nan)[row]

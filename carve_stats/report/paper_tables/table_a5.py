@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from carve_stats.counts import ReplayCounts
-from carve_stats.report.paper_tables.inputs import Backbone, PaperInputs
+from carve_stats.report.paper_tables.inputs import Backbone, PaperInputs, tell_left_out
 from carve_stats.report.paper_tables.paper_table import Column, Figure, PaperTable, Row, figure
 from carve_stats.report.paper_tables.runs_apart import name_run
 from carve_stats.routing.transfer import SPREAD, rule_transfer
@@ -62,6 +62,8 @@ def build(inputs: PaperInputs) -> PaperTable:
         }
         rows.append(Row((source.name,), figures))
         notes.append(CHOSEN.format(source=source.name, rule=most.rule))
+        left_out = tell_left_out(result.questions["source"])
+        notes += [f"{source.name}: {note}" for note in left_out]
         # Of rows that are not in this table.
         notes += [note for note in result.notes if note != SPREAD]
     return PaperTable(
