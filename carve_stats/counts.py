@@ -59,6 +59,10 @@ class Ledger:
         What a person should know about the reading, a line each.
     inputs : tuple of str
         Paths of the files and folders that were read.
+    shared : mapping of str to str
+        Of the notes those that say that replays stand in another run as well, by its id.
+    held_by : tuple of str
+        The ids of the runs that hold all of these records, word for word.
     """
 
     read: int
@@ -66,6 +70,8 @@ class Ledger:
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
+    shared: Mapping[str, str] = field(default_factory=dict)
+    held_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.read != self.used + sum(self.left_out.values()):
@@ -266,6 +272,24 @@ class ReplayCounts:
                 value.flags.writeable = False
             object.__setattr__(chosen, name, value)
         return chosen
+
+    def with_ledger(self, ledger: Ledger | None) -> ReplayCounts:
+        """The same counts with another ledger.
+
+        Parameters
+        ----------
+        ledger : Ledger or None
+            What is to be said of the reading.
+
+        Returns
+        -------
+        ReplayCounts
+            Of the same columns.
+        """
+        other = object.__new__(ReplayCounts)
+        for name in self.__dataclass_fields__:
+            object.__setattr__(other, name, ledger if name == "ledger" else getattr(self, name))
+        return other
 
     def pool(self, other: ReplayCounts) -> ReplayCounts:
         """Add the replays of another run over the same agent and questions.

@@ -274,7 +274,15 @@ class Outcomes:
         >>> outcomes.with_covariates(["q2", "q1"], {"recall": [0.5, None]}).covariates
         {'recall': array([nan, 0.5])}
         """
-        given = Outcomes(question, np.full(np.shape(question), np.nan), {}, covariates=columns)
+        if hasattr(question, "question"):
+            raise InputError(
+                f"question holds a whole {type(question).__name__}, no ids: give its .question, and"
+                " columns={name: values}, such as its .overlap() where it has one"
+            )
+        given = Outcomes(
+            question, np.full(np.shape(question), np.nan), {},
+            covariates=_named("columns", columns),
+        )  # fmt: skip
         for name in given.covariates:
             if name in self.covariates:
                 raise InputError(f"columns={name!r}: the outcomes have such a covariate: rename it")

@@ -204,6 +204,12 @@ class TestWithCovariates:
         assert kept == self.OUTCOMES.to_dict()
         assert not more.covariates["recall"].flags.writeable
 
+    def test_a_whole_result_is_no_column_of_ids(self):
+        with pytest.raises(InputError, match="question holds a whole Outcomes, no ids: give its"):
+            self.OUTCOMES.with_covariates(self.OUTCOMES, {"x": [1, 2, 3]})
+        with pytest.raises(InputError, match="columns is a list: it must be a mapping"):
+            self.OUTCOMES.with_covariates(self.OUTCOMES.question, [1])
+
     def test_ids_of_one_side_are_refused_or_missing(self):
         rows = ["a", "b", "z"], {"n": [1, 2, 3], "t": ["p", "q", "r"]}
         with pytest.raises(InputError) as error:

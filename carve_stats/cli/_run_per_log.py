@@ -108,9 +108,17 @@ def _read_one_run(path: str, **options: Any) -> ReplayCounts:
 
 def _told(path: str, counts: ReplayCounts, shared: list[SharedReplays]) -> ReplayCounts:
     """The same counts, with what is shared in their ledger."""
-    notes = [NOT_INDEPENDENT.format(shared=one) for one in shared if path in (one.part, one.whole)]
+    notes = {
+        (one.whole if path == one.part else one.part): NOT_INDEPENDENT.format(shared=one)
+        for one in shared
+        if path in (one.part, one.whole)
+    }
     if not notes or counts.ledger is None:
         return counts
-    columns = {name: getattr(counts, name) for name in counts.__dataclass_fields__}
-    columns["ledger"] = replace(counts.ledger, notes=(*counts.ledger.notes, *notes))
-    return type(counts)(**columns)
+    ledger = replace(
+        counts.ledger,
+        notes=(*counts.ledger.notes, *notes.values()),
+        shared=notes,
+        held_by=tuple(one.whole for one in shared if one.part == path and one.complete),
+    )
+    return counts.with_ledger(ledger)

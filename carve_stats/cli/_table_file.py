@@ -92,7 +92,7 @@ def refuse_input(output: Path, inputs: Iterable[str], *, named: str | None = Non
         for path in [given] if os.path.exists(given) else glob.glob(given, recursive=True):
             for place in _places(path):
                 if place == own:
-                    raise InputError(f"{named} is one of the logs: name another file")
+                    raise InputError(f"{named} is one of the files read: name another file")
                 if place in around:
                     raise InputError(
                         f"{named} is inside {path!r}, that is read: name a place elsewhere"

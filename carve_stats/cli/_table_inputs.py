@@ -171,7 +171,10 @@ def _read_second(
     pooled = None
     if pool_runs:
         pooled = read_logs(logs, run=None, pool_runs=True, **reading.of_logs())
-    theirs = PaperInputs(runs=runs, run=run if run in runs else None, pooled=pooled)
+    try:
+        theirs = PaperInputs(runs=runs, run=run if run in runs else None, pooled=pooled)
+    except InputError as error:
+        raise InputError(f"--second-backbone: {error}") from error
     outcomes = reading.outcomes(logs, outcomes_path, answers=(), run=theirs.run)
     which = "; ".join(theirs.which()) or (name_run(theirs.main_run) if theirs.main_run else "")
     return Backbone(name, theirs.main, outcomes, which=which)

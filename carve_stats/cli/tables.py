@@ -28,7 +28,11 @@ __all__ = ["tables"]
 @log_options
 @outcome_options
 @click.option("--no-outcomes", is_flag=True, help="All arguments are LOGS: there are no OUTCOMES.")
-@click.option("--run-per-log", is_flag=True, help="Each of the LOGS is a run, whatever it says.")
+@click.option(
+    "--run-per-log",
+    is_flag=True,
+    help="Each of the LOGS is a run, whatever it says; --run then takes its path.",
+)
 @click.option(
     "--second-backbone",
     metavar="LOGS OUTCOMES",
@@ -123,6 +127,11 @@ def tables(
         )
     if options["run"] is not None and options["pool_runs"]:
         raise InputError("--run names one run and --pool-runs means all of them: give one")
+    second = options["second_backbone"]
+    if second is not None and (option := next((a for a in second if a.startswith("--")), None)):
+        raise InputError(
+            f"--second-backbone needs LOGS and OUTCOMES, and {option} stands in the place of one"
+        )
     outcomes = None
     no_outcomes = options.pop("no_outcomes")
     if len(logs) > 1 and not no_outcomes:

@@ -34,6 +34,7 @@ from carve_stats.inference.run_differences import (
     signs_at_one_k,
 )
 from carve_stats.inference.sign_intervals import IntervalRequest
+from carve_stats.law._arguments import two_names
 from carve_stats.law.finite_replay import SignShares
 
 __all__ = ["RunsComparison", "compare_runs"]
@@ -79,6 +80,8 @@ class RunsComparison:
         How the intervals were made.
     notes : tuple of str
         What is not estimable and why, and what else a reader has to know.
+    names : (str, str)
+        What the two runs are called where the result is shown.
     """
 
     self_: RunDifference
@@ -93,11 +96,13 @@ class RunsComparison:
     clusters: int | None
     interval: IntervalMethod
     notes: tuple[str, ...]
+    names: tuple[str, str] = ("a", "b")
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values that JSON can hold; undefined figures are None."""
         return {
             "difference": "b - a",
+            "names": list(self.names),
             "questions": dict(self.questions),
             "records": {n: None if r is None else dict(r) for n, r in self.records.items()},
             "clusters": self.clusters,
@@ -124,7 +129,8 @@ class RunsComparison:
         }
 
     def _table(self) -> tuple[str, list[str], list[list[object]]]:
-        headers = ["", "a", "b", "b − a", "SE", "interval", "p-value", "questions"]
+        a, b = map(_display.visible, self.names)
+        headers = ["", a, b, f"{b} − {a}", "SE", "interval", "p-value", "questions"]
         rows: list[list[object]] = [
             [
                 name,
@@ -144,7 +150,7 @@ class RunsComparison:
             else _display.counted(self.clusters, "cluster")
         )
         scored = _display.counted(self.questions["scored"], "question")
-        caption = f"Two runs, b − a ({scored} scored in both, {clusters}; {self.interval})"
+        caption = f"Two runs, {b} − {a} ({scored} scored in both, {clusters}; {self.interval})"
         return caption, headers, rows
 
     def __str__(self) -> str:
@@ -160,6 +166,7 @@ def compare_runs(
     counts_a: ReplayCounts,
     counts_b: ReplayCounts,
     *,
+    names: tuple[str, str] = ("a", "b"),
     interval: str = "t",
     level: float = 0.95,
     resamples: int = 10_000,
@@ -175,6 +182,8 @@ def compare_runs(
     ----------
     counts_a, counts_b : ReplayCounts
         The two runs, joined by question id. k may differ between questions, arms and runs.
+    names : (str, str)
+        What the two are called in tables and notes.
     interval : str
         ``t``: cluster t intervals; ``bootstrap``: percentiles of the cluster bootstrap.
     level : float
@@ -197,8 +206,8 @@ def compare_runs(
     ------
     InputError
         A question that only one run has (see `allow_mismatch`), or none that both have; a question
-        in two clusters, or clusters in one run only; a wrong `interval`, level or `resamples`, or a
-        bootstrap without `rng`.
+        in two clusters, or clusters in one run only; two equal names; a wrong
+        `interval`, level or `resamples`, or a bootstrap without `rng`.
 
     Notes
     -----
@@ -223,11 +232,12 @@ def compare_runs(
     >>> print(result.mean_score)
     0.0066 [-0.0257, 0.0388]
     """
+    called = two_names(names)
     check_counts(counts_a)
     check_counts(counts_b)
     generator = bootstrap_generator(interval, rng)
-    a, b, mismatch = _pair(counts_a, counts_b, allow_mismatch)
-    runs = {"a": a, "b": b}
+    a, b, mismatch = _pair(counts_a, counts_b, called, allow_mismatch)
+    runs = dict(zip(called, (a, b), strict=True))
     codes = join_clusters(runs)[1]
     scored = a.scored & b.scored
     has_self = (a.self_replays > 0) & (b.self_replays > 0)
@@ -248,11 +258,11 @@ def compare_runs(
     )
     named = [("SELF", self_), ("SHAM", sham), ("DESTROY", destroy), ("mean score", mean)]
     named += [(f"{sign} scores", d) for sign, d in zip(_SIGNS, signs, strict=True)]
-    questions = count_pairs(a, b)
+    questions = count_pairs(a, b, called)
     questions["read"] += sum(mismatch.values())
     questions["left_out"] |= mismatch
     notes = [
-        *ledger_notes({"a": counts_a, "b": counts_b}),
+        *ledger_notes(dict(zip(called, (counts_a, counts_b), strict=True))),
         *explain((name, row.note) for name, row in named),
         *validity_notes(runs),
         *([SAME_COUNTS] if scored.any() and same_counts(a, b) else []),
@@ -269,7 +279,7 @@ def compare_runs(
         signs_k=at.k,
         k={
             f"{arm}_{name}": common_k(getattr(run, f"{arm}_replays")[scored])
-            for name, run in runs.items()
+            for name, run in (("a", a), ("b", b))
             for arm in ("sham", "destroy")
         },
         questions=questions,
@@ -280,11 +290,12 @@ def compare_runs(
         clusters=None if scored_codes is None else count_clusters(scored_codes),
         interval=method,
         notes=tuple(dict.fromkeys(notes)),
+        names=called,
     )
 
 
 def _pair(
-    a: ReplayCounts, b: ReplayCounts, allow_mismatch: bool
+    a: ReplayCounts, b: ReplayCounts, names: tuple[str, str], allow_mismatch: bool
 ) -> tuple[ReplayCounts, ReplayCounts, dict[str, int]]:
     """The questions of both runs, and how many only one of them holds."""
     if not allow_mismatch:
@@ -297,7 +308,7 @@ def _pair(
             f" {str(b.question[0])!r} in counts_b"
         )
     alone = {
-        f"only in run {name}": int((~kept).sum()) for name, kept in zip("ab", in_both, strict=True)
+        f"only in run {name}": int((~kept).sum()) for name, kept in zip(names, in_both, strict=True)
     }
     return (
         a.select(in_both[0]),

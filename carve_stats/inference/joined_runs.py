@@ -79,13 +79,17 @@ def common_k(replays: NDArray[np.int64]) -> int | None:
     return int(replays[0]) if replays.size and (replays == replays[0]).all() else None
 
 
-def count_pairs(a: ReplayCounts, b: ReplayCounts) -> dict[str, Any]:
+def count_pairs(
+    a: ReplayCounts, b: ReplayCounts, names: tuple[str, str] = ("a", "b")
+) -> dict[str, Any]:
     """Questions of two runs that can be paired by their scores, and why the others cannot.
 
     Parameters
     ----------
     a, b : ReplayCounts
         The same questions in the same order.
+    names : (str, str)
+        What the two are called.
 
     Returns
     -------
@@ -93,8 +97,8 @@ def count_pairs(a: ReplayCounts, b: ReplayCounts) -> dict[str, Any]:
         ``read``, ``scored`` (in both) and ``left_out`` (reason: count); these add up.
     """
     left_out = {
-        "no score in run a": int((~a.scored & b.scored).sum()),
-        "no score in run b": int((a.scored & ~b.scored).sum()),
+        f"no score in run {names[0]}": int((~a.scored & b.scored).sum()),
+        f"no score in run {names[1]}": int((a.scored & ~b.scored).sum()),
         "no score in either run": int((~a.scored & ~b.scored).sum()),
     }
     return {

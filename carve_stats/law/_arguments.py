@@ -21,6 +21,7 @@ __all__ = [
     "one_whole_number",
     "probability",
     "replay_budget",
+    "two_names",
     "whole_number",
 ]
 
@@ -139,3 +140,15 @@ def _refuse(name: str, array: NDArray[Any], bad: NDArray[np.bool_], rule: str) -
         index = tuple(int(i) for i in np.argwhere(bad)[0])
         place = name + (f"[{', '.join(map(str, index))}]" if index else "")
         raise InputError(f"{place}={array[index]} must be {rule}")
+
+
+def two_names(names: object) -> tuple[str, str]:
+    """What two results that are compared are called; InputError unless two different texts."""
+    if (
+        not isinstance(names, tuple | list)
+        or len(names) != 2
+        or not all(isinstance(name, str) and name.strip() for name in names)
+        or names[0] == names[1]
+    ):
+        raise InputError(f"names={names!r} must be two different names")
+    return names[0], names[1]

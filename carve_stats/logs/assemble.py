@@ -122,6 +122,11 @@ def assemble_runs(
     held = [set(runs) if len(scans) == 1 else _runs_of(connection, scan) for scan in scans]
     shared = find_shared_replays(connection, scans, run=run_sql) if len(runs) > 1 else []
     for run in runs:
+        notes = {
+            (one.whole if run == one.part else one.part): TWICE.format(shared=one)
+            for one in shared
+            if run in (one.part, one.whole)
+        }
         own = [scan for scan, there in zip(scans, held, strict=True) if run in there]
         others = [scan for scan, there in zip(scans, held, strict=True) if run not in there]
         counts[run] = _assemble(
@@ -132,10 +137,9 @@ def assemble_runs(
             mapping=mapping,
             pattern=pattern,
             stopping=_shared_stopping(own, [run]),
-            notes=[
-                *([] if run else [NO_RUN]),
-                *(TWICE.format(shared=one) for one in shared if run in (one.part, one.whole)),
-            ],
+            notes=[*([] if run else [NO_RUN]), *notes.values()],
+            shared=notes,
+            held_by=tuple(one.whole for one in shared if one.part == run and one.complete),
         )
     return counts
 
@@ -146,8 +150,7 @@ def _count_twice(connection: Any, scans: Sequence[Scan], run_sql: str) -> list[s
     for one in shared:
         if one.complete:
             raise InputError(
-                f"{one}: added up they would count twice; leave run {one.part!r} out, or name one"
-                " with run= (--run)"
+                f"{one}: added up they would count twice; read one of the two with run= (--run)"
             )
     return [TWICE.format(shared=one) for one in shared]
 
@@ -167,6 +170,7 @@ def _assemble(
     pattern: re.Pattern[str] | None,
     stopping: StoppingPlan | None,
     notes: Sequence[str],
+    **shared: Any,
 ) -> ReplayCounts:
     """The counts of one run, or of all; `others` are scans in which that run is not."""
     counted = "true" if run is None else f"run = {literal(run)}"
@@ -187,7 +191,7 @@ def _assemble(
     )
     columns = {f"{arm}_{what}": table[f"{arm}_{what}"] for arm in CONDITIONS for what in _COUNTED}
     notes = [*notes, *([UNKNOWN_CLUSTERS] if cluster is None else [])]
-    ledger = _keep_ledger(connection, scans, others, counted, notes)
+    ledger = _keep_ledger(connection, scans, others, counted, notes, **shared)
     return ReplayCounts(
         np.asarray(table["question_id"]).astype(np.str_),
         cluster=cluster,
@@ -257,6 +261,7 @@ def _keep_ledger(
     others: Sequence[Scan],
     counted: str,
     more: Sequence[str],
+    **shared: Any,
 ) -> Ledger:
     sums = ", ".join(f"coalesce(sum({c}) FILTER ({counted}), 0)::BIGINT" for c in _LEFT_OUT)
     read, used, other, *reasons = connection.execute(f"""
@@ -281,4 +286,5 @@ def _keep_ledger(
         left_out={reason: n for reason, n in left_out.items() if n},
         notes=tuple(dict.fromkeys([*notes, *more])),
         inputs=tuple(i for scan in (*scans, *others) for i in scan.inputs),
+        **shared,
     )

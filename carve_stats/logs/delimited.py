@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from glob import escape
 from pathlib import Path
@@ -22,6 +23,7 @@ SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _DELIMITERS = (",", ";", "\t", "|")
 _LONGEST = 2_000_000  # bytes of a record that DuckDB reads
 _IN_QUOTES = re.compile(r'[^"]*(?:""[^"]*)*')
+_BREAK = re.compile(r"[\r\n]")
 _BEFORE_QUOTE = re.compile(r' *"')
 
 
@@ -74,16 +76,26 @@ def header(path: Path) -> tuple[list[str], str]:
     # As the index is that a data frame is written with.
     names = [name or f"(unnamed {number})" for number, name in enumerate(names, 1)]
     refuse_alike(names, str(path))
+    if _BREAK.search(names[0]) and _has_mark(path):
+        raise InputError(
+            f"{path}: the first column's name has a line break, after a byte order mark: take one"
+            " of them out"
+        )
     return names, delimiter
 
 
 def table_sql(path: Path, names: Sequence[str], delimiter: str) -> str:
     """SQL that reads the file, with the dialect said rather than guessed."""
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
+    end = ""
+    if any(_BREAK.search(name) for name in names):
+        # DuckDB would take the first line break for that of all records.
+        said = _end_of_header(path, delimiter).replace("\r", "\\r").replace("\n", "\\n")
+        end = f", new_line={literal(said)}" if said else ""
     return (
         f"read_csv([{literal(escape(str(path)))}], auto_detect=false, header=true,"
         f" delim={literal(delimiter)}, quote='\"', escape='\"', columns={{{columns}}},"
-        " hive_partitioning=false)"
+        f" hive_partitioning=false{end})"
     )
 
 
@@ -107,6 +119,24 @@ def _opened(path: Path) -> io.TextIOBase:
     if path.suffix.lower() == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return open(path, encoding="utf-8-sig", newline="")
+
+
+def _has_mark(path: Path) -> bool:
+    """Whether the file begins with a byte order mark, which DuckDB takes for part of a name."""
+    open_file: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    with open_file(path, "rb") as file:
+        return bool(file.read(len(BOM_UTF8)) == BOM_UTF8)
+
+
+def _end_of_header(path: Path, delimiter: str) -> str:
+    """The line break after the header, which may have others in its names; empty for none."""
+    quoted = False
+    with _opened(path) as file:
+        for line in file:
+            _, quoted = _split(line, delimiter, quoted)
+            if not quoted:
+                return line[len(line.rstrip("\r\n")) :]
+    return ""
 
 
 class _Record(NamedTuple):

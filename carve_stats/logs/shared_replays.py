@@ -68,6 +68,7 @@ def find_shared_replays(connection: Any, scans: Sequence[Scan], *, run: str) -> 
     Notes
     -----
     A record is alike where question, condition, repetition, attempt, answer, flip and validity are.
+    Conditions that only one of two runs has are not compared: an extension need not log SELF.
     Questions whose flips are the same throughout an arm tell nothing, as independent runs of a
     steady agent agree on them; more than half of the others, and ten at least, must be alike. The
     counts rule out most pairs, and only for the rest are the records read again.
@@ -75,13 +76,23 @@ def find_shared_replays(connection: Any, scans: Sequence[Scan], *, run: str) -> 
     if scans[0].form != "records":
         return []
     connection.execute("""
+        CREATE OR REPLACE TABLE common AS
+        WITH made AS (
+            SELECT run, arm, sum(n) AS n FROM arms GROUP BY ALL
+        )
+        SELECT a.run AS part, b.run AS whole, arm, a.n AS n_part, b.n AS n_whole
+        FROM made a JOIN made b USING (arm) WHERE a.run <> b.run""")
+    connection.execute("""
         CREATE OR REPLACE TABLE pairs AS
         WITH varied AS (
             SELECT run, question_id, arm, flips, keeps FROM arms WHERE flips > 0 AND keeps > 0
         ), sizes AS (
-            SELECT run, sum(n) AS n, count(DISTINCT question_id) AS questions FROM arms GROUP BY run
+            SELECT part, whole, sum(n_part) AS n_part, sum(n_whole) AS n_whole
+            FROM common GROUP BY ALL
         ), asked AS (
-            SELECT run, count(DISTINCT question_id) AS questions FROM varied GROUP BY run
+            SELECT part, whole, count(DISTINCT question_id) AS questions,
+                count(DISTINCT question_id) FILTER (flips > 0 AND keeps > 0) AS varied
+            FROM common JOIN arms ON run = part AND arms.arm = common.arm GROUP BY ALL
         ), possible AS (
             SELECT part, whole, count(*) AS n FROM (
                 SELECT a.run AS part, b.run AS whole, a.question_id
@@ -90,9 +101,10 @@ def find_shared_replays(connection: Any, scans: Sequence[Scan], *, run: str) -> 
                 GROUP BY ALL HAVING bool_and(a.flips <= b.flips AND a.keeps <= b.keeps)
             ) GROUP BY ALL
         )
-        SELECT part, whole, p.questions, asked.questions AS varied FROM possible
-        JOIN sizes p ON p.run = part JOIN sizes w ON w.run = whole JOIN asked ON asked.run = part
-        WHERE (p.n < w.n OR (p.n = w.n AND part < whole)) AND 2 * possible.n > asked.questions""")
+        SELECT part, whole, questions, varied
+        FROM possible JOIN sizes USING (part, whole) JOIN asked USING (part, whole)
+        WHERE (n_part < n_whole OR (n_part = n_whole AND part < whole))
+            AND 2 * possible.n > varied""")
     if not connection.execute("SELECT count(*) FROM pairs").fetchall()[0][0]:
         return []
     facts = Facts(only_flips="false", answers="false")  # what a record says, not what it counts as
@@ -109,22 +121,25 @@ def find_shared_replays(connection: Any, scans: Sequence[Scan], *, run: str) -> 
             FROM ({" UNION ALL ".join(parts)})
             WHERE run IN (SELECT part FROM pairs UNION SELECT whole FROM pairs)
         ), made AS (
-            SELECT run, question_id, count(*) AS n FROM said GROUP BY ALL
+            SELECT part, whole, question_id, count(*) AS n
+            FROM pairs JOIN common USING (part, whole)
+            JOIN said ON run = part AND said.arm = common.arm GROUP BY ALL
         ), found AS (
             SELECT part, whole, question_id, count(*) AS n
             FROM pairs JOIN said a ON a.run = part
             JOIN (SELECT run, {_RECORD} FROM said) b USING ({_RECORD}) WHERE b.run = whole
             GROUP BY ALL
         ), alike AS (
-            SELECT part, whole, question_id FROM found JOIN made USING (question_id)
-            WHERE made.run = part AND made.n = found.n
+            SELECT part, whole, question_id
+            FROM found JOIN made USING (part, whole, question_id) WHERE made.n = found.n
         ), varied AS (
-            SELECT DISTINCT run, question_id FROM arms WHERE flips > 0 AND keeps > 0
+            SELECT DISTINCT part, whole, question_id
+            FROM common JOIN arms ON run = part AND arms.arm = common.arm
+            WHERE flips > 0 AND keeps > 0
         )
-        SELECT part, whole, count(*) AS shared, pairs.questions
-        FROM alike JOIN pairs USING (part, whole)
-        LEFT JOIN varied ON varied.run = part AND varied.question_id = alike.question_id
-        GROUP BY part, whole, pairs.questions, pairs.varied
-        HAVING count(varied.run) >= {LEAST} AND 2 * count(varied.run) > pairs.varied
-        ORDER BY part, whole""").fetchall()
+        SELECT alike.part, alike.whole, count(*) AS shared, pairs.questions
+        FROM alike JOIN pairs USING (part, whole) LEFT JOIN varied USING (part, whole, question_id)
+        GROUP BY alike.part, alike.whole, pairs.questions, pairs.varied
+        HAVING count(varied.part) >= {LEAST} AND 2 * count(varied.part) > pairs.varied
+        ORDER BY alike.part, alike.whole""").fetchall()
     return [SharedReplays(*row) for row in rows]

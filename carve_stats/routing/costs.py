@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ __all__ = ["deferral_costs"]
 
 Floats = NDArray[np.float64]
 
+NO_SELF = "the counts hold no SELF replay: how many the rule takes is not known"
+
 
 def deferral_costs(
-    propensities: Floats, data: RoutingData
+    propensities: Floats, data: RoutingData, conditions: Collection[str]
 ) -> tuple[dict[str, float | None], list[str]]:
     """Calls, replays, tokens and tool calls a question.
 
@@ -26,29 +29,34 @@ def deferral_costs(
         The probability that each question is deferred.
     data : RoutingData
         The n questions.
+    conditions : collection of str
+        Those of ``self``, ``sham`` and ``destroy`` whose replays the rule looks at.
 
     Returns
     -------
     costs : dict
-        ``fallback_calls`` and ``replays`` (of SHAM and DESTROY, valid or not, as logged, whether
-        or not the rule looks at them), ``tokens_before``, ``tokens_after``, ``tools_before`` and
-        ``tools_after``: means a question. A deferred question has cost its original answer too.
-        None where it is not known of every question that it is needed of.
+        ``fallback_calls`` and ``replays`` (of the conditions that the rule looks at, valid or not,
+        as logged), ``tokens_before``, ``tokens_after``, ``tools_before`` and ``tools_after``: means
+        a question. A deferred question has cost its original answer too. None where it is not known
+        of every question that it is needed of.
     notes : list of str
         Of how many questions a cost is missing, and what the fallback's is where totals cannot
         be had.
     """
     n, counts = len(data), data.counts
-    replays = [
-        getattr(counts, f"{arm}_{what}")
-        for arm in ("sham", "destroy")
-        for what in ("replays", "invalid")
+    made = [
+        sum(int(getattr(counts, f"{arm}_{what}").sum()) for what in ("replays", "invalid"))
+        for arm in conditions
     ]
     costs: dict[str, float | None] = {
         "fallback_calls": float(propensities.sum()) / n if n else None,
-        "replays": sum(int(column.sum()) for column in replays) / n if n else None,
+        "replays": sum(made) / n if n else None,
     }
     notes: list[str] = []
+    if "self" in conditions and n and not any(made):
+        # The rule looks at a share of replays that these counts know nothing of.
+        costs["replays"] = None
+        notes.append(NO_SELF)
     for what in ("tokens", "tools"):
         original: Floats | None = getattr(data, f"original_{what}")
         fallback: Floats | None = getattr(data, f"fallback_{what}")

@@ -26,7 +26,7 @@ from carve_stats.routing.controls import RandomControl, random_control, strata_c
 from carve_stats.routing.costs import deferral_costs
 from carve_stats.routing.joined import RoutingData, join
 from carve_stats.routing.rules.always import Always
-from carve_stats.routing.rules.base import Rule, rule_notes, rule_propensities
+from carve_stats.routing.rules.base import Rule, rule_conditions, rule_notes, rule_propensities
 from carve_stats.routing.rules.parsing import as_routing_rule
 from carve_stats.routing.value import (
     DeferralValue,
@@ -288,7 +288,7 @@ def evaluate_rule(
     )
     before = original_accuracy(data, method=method, rng=rng, resamples=resamples)
     controls = _controls(propensities, data, strata, method.level)
-    costs, cost_notes = deferral_costs(propensities, data)
+    costs, cost_notes = deferral_costs(propensities, data, rule_conditions(rule))
     reasons = [("accuracy before", before.note), *value.reasons()]
     reasons += [(f"always-defer {name}", note) for name, note in always_defer.reasons()]
     notes = [*data.notes, *unscored_notes(propensities, data), *rule_notes(rule, data.rule_input)]

@@ -21,6 +21,7 @@ from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts
 from carve_stats.errors import InputError, unknown_name
 from carve_stats.outcomes import Outcomes
 from carve_stats.routing.joined import RoutingData, join
+from carve_stats.routing.rules.covariates import first_text
 from carve_stats.routing.rules.ranking import NO_RANK, score_ranks
 
 __all__ = ["DeferralFrontier", "deferral_frontier"]
@@ -240,7 +241,8 @@ def _ranked(data: RoutingData, by: str) -> tuple[NDArray[np.int64], Floats]:
             raise InputError(unknown_name("by", by, ["score", *data.covariates]))
         values = data.covariates[by]
         if values.dtype.kind != "f":
-            raise InputError(f"by={by!r} is a covariate of texts: it must be one of numbers")
+            such = first_text(values, data.counts.question)
+            raise InputError(f"by={by!r} is a covariate of texts{such}: it must be one of numbers")
         ranks = np.full(values.size, NO_RANK)
         known = ~np.isnan(values)
         ranks[known] = np.unique(values[known], return_inverse=True)[1]

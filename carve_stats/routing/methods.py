@@ -23,15 +23,18 @@ from carve_stats.errors import InputError
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.outcomes import ORIGINAL, Outcomes, check_outcomes
 from carve_stats.routing.controls import random_control
-from carve_stats.routing.costs import deferral_costs
+from carve_stats.routing.costs import NO_SELF, deferral_costs
 from carve_stats.routing.evaluate import unscored_notes
 from carve_stats.routing.joined import NEITHER_KNOWN, NOT_KNOWN, RoutingData, join
 from carve_stats.routing.methods_table import MethodRow, MethodsTable, check_answerer_names
-from carve_stats.routing.rules.base import Rule, rule_notes, rule_propensities
-from carve_stats.routing.rules.lowest_scores import LowestScores
+from carve_stats.routing.rules.base import (
+    Rule,
+    looks_at_scores,
+    rule_conditions,
+    rule_notes,
+    rule_propensities,
+)
 from carve_stats.routing.rules.parsing import as_routing_rule
-from carve_stats.routing.rules.posterior import PosteriorRule
-from carve_stats.routing.rules.score_comparison import ScoreComparison
 from carve_stats.routing.value import deferral_value, known, shown_count, whole_if_close
 
 __all__ = ["MethodRow", "MethodsTable", "compare_methods"]
@@ -49,13 +52,11 @@ OWN_COSTS = (
     "tools and tokens: an answerer used for all questions has its own alone; where questions are"
     " deferred, those of the original answers and of the deferred ones' fallback are added up"
 )
-REPLAYS = "rules: {replays} SHAM and DESTROY replays a question come on top, as logged"
+REPLAYS = "{rules}: {replays} {conditions} replays a question come on top, as logged"
 UNEQUAL = (
     "the rows do not speak of the same questions (see n): compare their changes, each against the"
     " original answers to the same questions, rather than their accuracies"
 )
-# They look at replays, of which there are none without counts.
-_ON_REPLAYS = (ScoreComparison, LowestScores, PosteriorRule)
 
 
 def compare_methods(
@@ -166,9 +167,8 @@ def compare_methods(
         notes.append(UNEQUAL)
     if any(row.tools is not None or row.tokens is not None for row in rows):
         notes.append(OWN_COSTS)
-        if chosen and counts is not None and to is not None and len(data[to]):
-            spent = deferral_costs(np.zeros(len(data[to])), data[to])[0]["replays"]
-            notes.append(REPLAYS.format(replays=f"{spent:.4g}"))
+        if counts is not None and to is not None and len(data[to]):
+            notes += _replay_notes(chosen, data[to])
     return MethodsTable(
         rows=tuple(rows),
         fallback=to if chosen else None,
@@ -215,7 +215,7 @@ class _RowMaker:
     def rule(self, rule: Rule, data: RoutingData) -> MethodRow:
         """The questions that a rule selects are deferred."""
         e = rule_propensities(rule, data.rule_input)
-        row = self._row(str(rule), "rule", e, data, self._deferred(str(rule), e, data))
+        row = self._row(str(rule), "rule", e, data, self._deferred(str(rule), rule, e, data))
         self._reasons.append((row.method, row.change_points.note))
         if self._replayed:
             self._notes += [f"{row.method}: {note}" for note in unscored_notes(e, data)]
@@ -228,7 +228,7 @@ class _RowMaker:
         selected = whole_if_close(float(e.sum()))
         name = f"random {shown_count(selected)}" if n else "random"
         uniform = np.full(n, selected / n if n else 0.0)
-        row = self._row(name, "random", uniform, data, self._deferred(name, uniform, data))
+        row = self._row(name, "random", uniform, data, self._deferred(name, rule, uniform, data))
         if not n:
             return row
         control = random_control(data.value, e, level=self._level)
@@ -283,8 +283,10 @@ class _RowMaker:
             self._notes.append(f"{name}: {what} are not known of {shown}")
         return None
 
-    def _deferred(self, name: str, e: Floats, data: RoutingData) -> dict[str, float | None]:
-        costs, notes = deferral_costs(e, data)
+    def _deferred(
+        self, name: str, rule: Rule, e: Floats, data: RoutingData
+    ) -> dict[str, float | None]:
+        costs, notes = deferral_costs(e, data, rule_conditions(rule))
         if costs["tools_after"] is not None or costs["tokens_after"] is not None:
             self._notes += [f"{name}: {note}" for note in notes]
         return {what: costs[f"{what}_after"] for what in ("tools", "tokens")}
@@ -303,7 +305,8 @@ def _rules(
     for rule, name in zip(chosen, names, strict=True):
         if names.count(name) > 1:
             raise InputError(f"rules: {name!r} is there {names.count(name)} times: give it once")
-        if counts is None and isinstance(rule, _ON_REPLAYS):
+        if counts is None and looks_at_scores(rule):
+            # Of which there are none without counts.
             raise InputError(f"rules: {name!r} needs replays: give counts=")
     return chosen
 
@@ -315,6 +318,22 @@ def _no_replays(outcomes: Outcomes) -> ReplayCounts:
 
 def _without_replays(rules: object, data: Mapping[str, RoutingData]) -> list[str]:
     return [NO_RULES] if rules is None and len(data) > 1 else []
+
+
+def _replay_notes(rules: Sequence[Rule], data: RoutingData) -> list[str]:
+    """What the replays cost that each rule looks at; rules on the same ones together."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for rule in rules:
+        alike.setdefault(rule_conditions(rule), []).append(str(rule))
+    notes = []
+    for conditions, names in alike.items():
+        spent, told = deferral_costs(np.zeros(len(data)), data, conditions)
+        which = "rules" if len(names) == len(rules) else ", ".join(names)
+        if conditions and (replays := spent["replays"]) is not None:
+            shown = " and ".join(map(str.upper, conditions))
+            notes.append(REPLAYS.format(rules=which, replays=f"{replays:.4g}", conditions=shown))
+        notes += [f"{which}: {note}" for note in told if note == NO_SELF]
+    return notes
 
 
 def _left_out(data: Mapping[str, RoutingData]) -> list[str]:

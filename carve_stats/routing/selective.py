@@ -22,7 +22,7 @@ from carve_stats.clusters import (
     t_test,
 )
 from carve_stats.errors import InputError
-from carve_stats.law._arguments import as_fraction
+from carve_stats.law._arguments import as_fraction, two_names
 from carve_stats.routing.ranked_risk import (
     COVERAGES,
     RankedErrors,
@@ -181,7 +181,7 @@ def compare_selective(
     >>> round(result.differences["aurc"].estimate, 6)      # 5/24 − 1/2
     -0.291667
     """
-    name_a, name_b = _names(names)
+    name_a, name_b = two_names(names)
     rng = bootstrap_generator(interval, rng)
     bounds = _range(partial)
     given = selective_input({name_a: score_a, name_b: score_b}, correct, cluster)
@@ -316,14 +316,3 @@ def _range(partial: object) -> Range:
             f"partial={partial!r} must be a lower and a higher coverage between 0 and 1"
         )
     return low, high
-
-
-def _names(names: object) -> tuple[str, str]:
-    if (
-        not isinstance(names, tuple | list)
-        or len(names) != 2
-        or not all(isinstance(name, str) for name in names)
-        or names[0] == names[1]
-    ):
-        raise InputError(f"names={names!r} must be two different names")
-    return names[0], names[1]

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from carve_stats import _display
 from carve_stats._columns import as_column, id_column, is_missing
+from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
+from carve_stats.outcomes import Answerer, Outcomes
 
 __all__ = ["SelectiveInput", "selective_input"]
 
@@ -71,6 +73,9 @@ def selective_input(
     InputError
         Lengths that differ, values that are no numbers, an outcome other than 1, 0 and missing.
     """
+    _check_column("correct", correct, {Outcomes: "original_correct", Answerer: "correct"})
+    for name, values in scores.items():
+        _check_column(name, values, {ReplayCounts: "score"})
     right = _numbers("correct", correct)
     bad = np.flatnonzero(~((right == 0) | (right == 1) | np.isnan(right)))
     if bad.size:
@@ -114,6 +119,16 @@ def selective_input(
             ),
         ),
     )
+
+
+def _check_column(name: str, values: object, columns: Mapping[type, str]) -> None:
+    """Refuse an object that has the column wanted, and name it."""
+    for kind, column in columns.items():
+        if isinstance(values, kind):
+            raise InputError(f"{name} is {_A[kind]}, no column: give its {column}")
+
+
+_A = {Outcomes: "an Outcomes", Answerer: "an Answerer", ReplayCounts: "a ReplayCounts"}
 
 
 def _nearly_tied(column: NDArray[np.float64]) -> bool:

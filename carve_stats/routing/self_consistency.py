@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,13 @@ NO_GOLD = (
     " questions counts; give read_self_answers gold= (--gold FILE, the benchmark's, or a column"
     " gold_answer in the outcomes)"
 )
-NOT_READ = "{n} a majority that is not known to be right or wrong, though the gold answer is known"
+NOT_READ = (
+    "{n} a majority that is not known to be right or wrong, since its answer is not in the logs or"
+    " cannot be read: to take only the others would make the change 0 by construction, or nearly,"
+    " and no question counts; with a single right answer a question the change lies between {low}"
+    " and {high} points; log the answers of SELF replays (answer, and not only flip) and give"
+    " read_self_answers gold= (--gold FILE)"
+)
 UNNAMED = "{n} SELF replays that flipped to an answer which is not in the logs"
 OWN_TOOLS = "tools are those of the original answer, since replays make no tool calls"
 NO_TOKENS = (
@@ -167,7 +173,10 @@ def self_consistency(
     by the gold answer. Where questions with such a majority have none, the answerer is not known of
     any question without a gold answer: those that keep the original answer would make the change 0
     by construction, and those that lose a right one would count as harms against which no repair
-    can be seen. `questions` still counts what is known of each majority.
+    can be seen. Where the majority of a question is not known for want of its answer, as in logs
+    that say ``flip`` alone, the answerer is for the same reason not known of any question; a note
+    says between which ends the change lies. `questions` still counts what is known of each
+    majority.
 
     ``self_agreement`` is a confidence: abstention is a rule on it (``self_agreement < 0.5`` in
     `evaluate_rule`), and its risk and coverage those of a score.
@@ -213,10 +222,10 @@ def self_consistency(
     for i, place in enumerate(row.tolist()):
         kind, correct[i] = _judge(self_answers, place, outcomes, i, ties)
         kinds.append(kind)
-    blank = _blank(self_answers, row, kinds)
+    gaps = _gaps(self_answers, row, kinds, correct, outcomes)
     found = row >= 0
     agreement[found] = self_answers.agreement[row[found]]
-    answerer = Answerer(np.where(blank, math.nan, correct), tools=outcomes.original.tools)
+    answerer = Answerer(np.where(gaps.blank, math.nan, correct), tools=outcomes.original.tools)
     return SelfConsistency(
         answerer=answerer,
         agreement=agreement,
@@ -233,7 +242,7 @@ def self_consistency(
         name=name,
         questions=_counts(np.array(kinds), correct),
         tied=ties.total(),
-        notes=_notes(self_answers, row, kinds, ties, blank | np.isnan(correct), blank, outcomes),
+        notes=_notes(self_answers, row, kinds, ties, gaps, outcomes),
     )
 
 
@@ -280,17 +289,64 @@ def _judge(
     return ("changed" if majority.kept is False else "not known"), known
 
 
-def _blank(said: SelfAnswers, row: NDArray[np.int64], kinds: list[str]) -> NDArray[np.bool_]:
+class _Gaps(NamedTuple):
     """Questions that must not count, since those like them with another majority cannot."""
-    judged = np.array(
-        [place >= 0 and any(x == x for x in said.correct[place].values()) for place in row.tolist()]
-    )
-    replayed = np.array([kind != "none" for kind in kinds])
+
+    no_gold: NDArray[np.bool_]
+    """For want of a gold answer."""
+    unread: int
+    """How many majorities are not known for want of their answer: no question counts then."""
+    change: tuple[float, float]
+    """Between which points the change lies all the same."""
+
+    @property
+    def blank(self) -> NDArray[np.bool_]:
+        return self.no_gold | (self.unread > 0)
+
+
+def _gaps(
+    said: SelfAnswers,
+    row: NDArray[np.int64],
+    kinds: list[str],
+    correct: NDArray[np.float64],
+    outcomes: Outcomes,
+) -> _Gaps:
+    places = row.tolist()
+    judged = np.array([p >= 0 and any(x == x for x in said.correct[p].values()) for p in places])
+    unnamed = np.array([p >= 0 and said.unnamed[p] > 0 for p in places])
     differs = np.array([kind in ("changed", "not known") for kind in kinds])
-    if not (differs & ~judged).any():
-        return np.zeros(len(kinds), bool)
-    # Questions without replays keep the original answer; by themselves they are no method.
-    return ~judged & replayed if judged.any() else np.ones(len(kinds), bool)
+    original = outcomes.original.correct
+    unread = differs & np.isnan(correct) & (judged | unnamed) & ~np.isnan(original)
+    no_gold = np.zeros(len(kinds), bool)
+    if (differs & ~judged & ~unnamed).any():
+        replayed = np.array([kind != "none" for kind in kinds])
+        # Questions without replays keep the original answer; by themselves they are no method.
+        no_gold = ~judged & replayed if judged.any() else ~no_gold
+    return _Gaps(no_gold, int(unread.sum()), _bounds(said, row, kinds, correct, original))
+
+
+def _bounds(
+    said: SelfAnswers,
+    row: NDArray[np.int64],
+    kinds: list[str],
+    correct: NDArray[np.float64],
+    original: NDArray[np.float64],
+) -> tuple[float, float]:
+    """The least and the largest change, in points, where one answer a question is right."""
+    # What flipped from a right answer is wrong, whatever it is.
+    flipped = np.array(
+        [
+            kind == "changed" and said.majority(place).label is None
+            for kind, place in zip(kinds, row.tolist(), strict=True)
+        ]
+    )
+    unknown = np.isnan(correct)
+    least = np.where(unknown, 0.0, correct)
+    most = np.where(unknown, ~(flipped & (original == 1)), correct)
+    used = ~np.isnan(original)
+    n = max(int(used.sum()), 1)
+    low, high = (100 * float((one - original)[used].sum()) / n for one in (least, most))
+    return low, high
 
 
 def _counts(kinds: NDArray[np.str_], correct: NDArray[np.float64]) -> dict[str, dict[str, int]]:
@@ -310,8 +366,7 @@ def _notes(
     row: NDArray[np.int64],
     kinds: list[str],
     ties: Counter[str],
-    unknown: NDArray[np.bool_],
-    blank: NDArray[np.bool_],
+    gaps: _Gaps,
     outcomes: Outcomes,
 ) -> tuple[str, ...]:
     notes = []
@@ -321,10 +376,11 @@ def _notes(
     if ties:
         notes.append(TIES.format(n=_have(ties.total()), frozen=ties["frozen"], label=ties["label"]))
     of_replays = np.array([kind != "none" for kind in kinds])
-    if blank.any():
-        notes.append(NO_GOLD.format(n=_have(int((of_replays & blank).sum()))))
-    if unread := int((of_replays & unknown & ~blank).sum()):
-        notes.append(NOT_READ.format(n=_have(unread)))
+    if gaps.no_gold.any():
+        notes.append(NO_GOLD.format(n=_have(int((of_replays & gaps.no_gold).sum()))))
+    if gaps.unread:
+        low, high = (_display.number(one, 2, signed=True) for one in gaps.change)
+        notes.append(NOT_READ.format(n=_have(gaps.unread), low=low, high=high))
     if unnamed := int((said.unnamed[row[row >= 0]] > 0).sum()):
         notes.append(UNNAMED.format(n=_have(unnamed)))
     if without := int(np.setdiff1d(said.question, outcomes.question).size):

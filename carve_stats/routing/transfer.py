@@ -19,7 +19,12 @@ from carve_stats.law.score_rule import ScoreRule
 from carve_stats.outcomes import Outcomes
 from carve_stats.routing.evaluate import unscored_notes
 from carve_stats.routing.joined import RoutingData, join
-from carve_stats.routing.rules.base import Rule, rule_notes, rule_propensities
+from carve_stats.routing.rules.base import (
+    Rule,
+    looks_at_scores,
+    rule_notes,
+    rule_propensities,
+)
 from carve_stats.routing.rules.never import Never
 from carve_stats.routing.rules.parsing import as_routing_rule
 from carve_stats.routing.transfer_result import RuleTransfer, SplitGain, TransferRule
@@ -104,12 +109,15 @@ def rule_transfer(
     ------
     InputError
         Ids that do not match, unknown clusters, a source of fewer than two videos, a target
-        without a question, no rule or the same one twice; what `evaluate_rule` raises.
+        without a question, a rule on scores and a side without any, no rule or the same one
+        twice; what `evaluate_rule` raises.
 
     Notes
     -----
     Each split draws half of the source's videos (the smaller half of an odd number). The rule with
-    the largest gain there is chosen; of equal ones that with fewer calls, then the first. It is
+    the largest gain there is chosen; of equal ones that with fewer calls, then ``never``, then the
+    first: a rule that selects no question there has shown no gain and is not to be credited with
+    one elsewhere. It is
     evaluated on the rest of the source, and on the target: on its videos that the source also has
     and that were not drawn, and on half of its videos that the source does not have, so that a
     target of other videos is as spread over splits as a source of as many. Of an odd number it is
@@ -145,10 +153,12 @@ def rule_transfer(
     if _are_same(source, target):
         told.append(SAME)
     source_sums, target_sums = _side_sums(sides["source"], sides["target"])
-    outcome = split_outcomes(source_sums, target_sums, repeats, split_rng)
+    # A rule that defers none of these questions is no better than to defer none at all.
+    order = np.array(sorted(range(len(chosen_from)), key=lambda i: not _is_never(chosen_from[i])))
+    outcome = split_outcomes(source_sums, target_sums, order, repeats, split_rng)
     times = np.bincount(outcome.chosen, minlength=len(chosen_from))
     best_source, best_target = (
-        str(chosen_from[int(choose_rule(one.net.sum(0)[None], one.calls.sum(0)[None])[0])])
+        str(chosen_from[int(choose_rule(one.net.sum(0)[None], one.calls.sum(0)[None], order)[0])])
         for one in (source_sums, target_sums)
     )
     gains = {
@@ -171,7 +181,7 @@ def rule_transfer(
         for rule, *values in zip(
             chosen_from, sides["source"].values, sides["target"].values, strict=True
         )
-        if not isinstance(rule, Never)  # whose gain is 0 by its name
+        if not _is_never(rule)  # whose gain is 0 by its name
         for name, value in zip(sides, values, strict=True)
     )
     return RuleTransfer(
@@ -187,6 +197,10 @@ def rule_transfer(
         level=check_level(level),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _is_never(rule: Rule) -> bool:
+    return isinstance(rule, Never)
 
 
 class _Side(NamedTuple):
@@ -214,6 +228,12 @@ def _side(name: str, data: RoutingData, rules: list[Rule], level: float) -> _Sid
     if name == "source" and np.unique(videos).size < 2:
         raise InputError(
             "source: all questions belong to one video, which cannot be split: give at least two"
+        )
+    on_scores = [str(rule) for rule in rules if looks_at_scores(rule)]
+    if on_scores and not data.scored.any():
+        raise InputError(
+            f"{name}: no question has a score (a valid SHAM and a valid DESTROY replay), and the"
+            f" rule {on_scores[0]!r} needs one: give other replays, or rules on covariates"
         )
     method = interval_method("t", level, data.codes)
     propensities = [rule_propensities(rule, data.rule_input) for rule in rules]

@@ -50,7 +50,11 @@ class SplitOutcomes(NamedTuple):
 
 
 def split_outcomes(
-    source: SideSums, target: SideSums, splits: int, rng: np.random.Generator
+    source: SideSums,
+    target: SideSums,
+    order: NDArray[np.int64],
+    splits: int,
+    rng: np.random.Generator,
 ) -> SplitOutcomes:
     """Choose a rule on half of the source's videos and evaluate it on the others, again and again.
 
@@ -58,6 +62,8 @@ def split_outcomes(
     ----------
     source, target : SideSums
         Of the same V videos.
+    order : ndarray of int, shape (rules,)
+        As in `choose_rule`.
     splits : int
         How many splits.
     rng : numpy.random.Generator
@@ -70,35 +76,37 @@ def split_outcomes(
     """
     parts = []
     for chosen_on, source_held_out, target_held_out in _halves(source, target, splits, rng):
-        chosen = choose_rule(chosen_on @ source.net, chosen_on @ source.calls)
+        chosen = choose_rule(chosen_on @ source.net, chosen_on @ source.calls, order)
         held_out = (source_held_out, source), (target_held_out, target)
         parts.append((chosen, *(_gain(videos, side, chosen) for videos, side in held_out)))
     return SplitOutcomes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def choose_rule(net: Floats, calls: Floats) -> NDArray[np.int64]:
+def choose_rule(net: Floats, calls: Floats, order: NDArray[np.int64]) -> NDArray[np.int64]:
     """The rule with the largest net in each split; of equal ones the one with the fewest calls.
 
     Parameters
     ----------
     net, calls : ndarray of float, shape (splits, rules)
         On the half that the rule is chosen on; all rules have the same questions there.
+    order : ndarray of int, shape (rules,)
+        The rules, in the order in which those that are equal in both are taken.
 
     Returns
     -------
     ndarray of int, shape (splits,)
-        Of those that are equal in both, the first.
+        Which rule, by its place in `net`.
 
     Examples
     --------
     >>> choose_rule(np.array([[2.0, 2.0, 0.0], [-1.0, 0.0, 0.0]]),
-    ...             np.array([[5.0, 4.0, 0.0], [3.0, 0.0, 0.0]]))
-    array([1, 1])
+    ...             np.array([[5.0, 4.0, 0.0], [3.0, 0.0, 0.0]]), np.array([2, 0, 1]))
+    array([1, 2])
     """
     # Sums of propensities may be off by their rounding, which must not decide a tie.
     net, calls = np.round(net, 9), np.round(calls, 9)
     best = net == net.max(axis=1, keepdims=True)
-    return np.asarray(np.where(best, calls, np.inf).argmin(axis=1))
+    return order[np.where(best, calls, np.inf)[:, order].argmin(axis=1)]
 
 
 def _halves(

@@ -256,9 +256,9 @@ def test_no_log_is_written_over(log, tmp_path, monkeypatch, refused):
     videos = tmp_path / "videos.csv"
     videos.write_text("question_id,video_id\n")
     (tmp_path / "link.csv").symlink_to(log)
-    assert "one of the logs" in refused("score", log, "--output", "./counts.csv")
-    assert "one of the logs" in refused("score", "counts.*", "--output", log)
-    assert "one of the logs" in refused("score", tmp_path / "link.csv", "--output", log)
+    assert "one of the files read" in refused("score", log, "--output", "./counts.csv")
+    assert "one of the files read" in refused("score", "counts.*", "--output", log)
+    assert "one of the files read" in refused("score", tmp_path / "link.csv", "--output", log)
     assert log.read_bytes() == before
 
 
@@ -307,7 +307,9 @@ def test_nothing_is_written_into_a_folder_that_is_read(
 
 def test_a_log_that_a_folder_links_to_is_not_written_over(folder, tmp_path, refused):
     (folder / "linked").unlink()
-    assert "one of the logs" in refused("score", folder, "--output", tmp_path / "other/more.csv")
+    assert "one of the files read" in refused(
+        "score", folder, "--output", tmp_path / "other/more.csv"
+    )
 
 
 def test_a_file_beside_the_folder_or_the_logs_may_be_written(folder, log, tmp_path, command):
@@ -338,7 +340,7 @@ def test_no_table_of_videos_is_written_over(tmp_path, refused):
            "destroy_replays": 1}  # fmt: skip
     log.write_text(json.dumps(row) + "\n")
     videos.write_text("question_id,video_id\nq,v\n")
-    assert "one of the logs" in refused("score", log, "--videos", videos, "--output", videos)
+    assert "one of the files read" in refused("score", log, "--videos", videos, "--output", videos)
     assert videos.read_text() == "question_id,video_id\nq,v\n"
 
 

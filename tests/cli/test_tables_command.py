@@ -163,7 +163,7 @@ def test_no_table_is_written_over_what_is_read(files, tmp_path, refused):
     chosen = ["--tables", "1", "--format", "csv", "--output", mine.parent]
     message = refused("tables", files["logs", "a"], mine, *chosen)
     assert "table_1.csv" in message
-    assert "is one of the logs" in message
+    assert "is one of the files read" in message
     assert mine.read_bytes() == before
     (tmp_path / "made" / "table_a2.txt").mkdir(parents=True)
     chosen = ["--tables", "1,A2", "--output", tmp_path / "made"]
@@ -370,7 +370,11 @@ def test_messages_are_in_the_words_of_the_command_line(files, tmp_path, refused)
         ([*given, "--outcome-map", "question_id=qid"], "--outcome-map names for"),
         (["tables", logs, "--map", "run=seed"], "--map names for"),
         ([*given, "--names", "same", "same"], "two different names (--names)"),
-        ([*given, *second, "--names", "", "b"], "'' and 'b'"),
+        ([*given, *second, "--names", "", "b"], "'' and 'b', and a name must not be empty: give"),
+        (
+            [*given, "--second-backbone", logs, "--tables", "A5"],
+            "--second-backbone needs LOGS and OUTCOMES, and --tables stands in the place of one",
+        ),
     ):
         message = refused(*arguments)
         assert said.replace("NONE", str(empty)) in message
@@ -407,3 +411,67 @@ def test_ids_that_break_lines_are_escaped(tmp_path, command):
     assert command("tables", logs, "--format", "csv", "--output", folder)[0] == 0
     for path in folder.iterdir():
         assert all(line.isprintable() for line in path.read_text().split("\n"))
+
+
+def extension(tmp_path):
+    """A run that logs SELF, and its extension that does not."""
+    rows = records("s1", 1)
+    rows += [row | {"condition": "SELF"} for row in rows if row["condition"] == "SHAM"]
+    return write(tmp_path / "s1.csv", rows), write(tmp_path / "more.csv", records("more", 1, k=4))
+
+
+def test_an_extension_is_told_once_and_not_added_up(tmp_path, command_json, refused):
+    logs = [*extension(tmp_path), "--no-outcomes"]
+    for options in ([], ["--run-per-log"]):
+        run = str(logs[0]) if options else "s1"
+        table_1, a1 = command_json("tables", *logs, *options, "--tables", "1,A1")["tables"]
+        assert "(1 run)" in table_1["caption"]
+        assert sum(f"holds all replays of run {run!r}" in note for note in table_1["notes"]) == 1
+        assert "is no run of its own here" in a1["missing"]
+        for more in ([], ["--run", run]):
+            made = command_json("tables", *logs, *options, *more, "--tables", "1,A2")["tables"]
+            assert not any("word for word" in note for table in made for note in table["notes"])
+    message = refused("tables", *logs, "--pool-runs")
+    assert "would count twice; read one of the two with --run" in message
+    assert f"leave {str(logs[0])!r} out" in refused("tables", *logs, "--pool-runs", "--run-per-log")
+
+
+def test_a_line_break_in_the_header_of_outcomes(files, tmp_path, command_json):
+    path = tmp_path / "broken.csv"
+    lines = files["outcomes", "a"].read_text().splitlines()
+    head = lines[0] + ',"a\nnote"'
+    path.write_text("\r\n".join([head, *(line + ",x" for line in lines[1:])]) + "\r\n", newline="")
+    given = [files["outcomes", "a"], path]
+    plain, broken = (
+        command_json("tables", files["logs", "a"], one, "--tables", "3,4")["tables"]
+        for one in given
+    )
+    assert broken == plain
+
+
+def test_only_runs_that_are_used_must_not_have_stopped_early(tmp_path, command_json, refused):
+    stopped = tmp_path / "stopped"
+    cs.run_replays(
+        lambda request: random.Random(request.seed).choice("AAB"),
+        [cs.Trajectory(question_id=f"q{i:02}", answer="A", options=dict.fromkeys("AB", "?"),
+                       video_id=f"v{i // 4}") for i in range(12)],
+        k=4, store=stopped, seed=5,
+        stopping=cs.stopping_plan(4, population=cs.Population.paper(), minimum=(2, 2)),
+    )  # fmt: skip
+    one, two = (
+        write(tmp_path / f"{i}.csv", without_run(records("", i, questions=12))) for i in (1, 2)
+    )
+    outcomes = write(
+        tmp_path / "outcomes.csv",
+        [{"question_id": f"q{i:02}", "original_correct": i % 2} for i in range(12)],
+    )
+    logs = [one, two, stopped, outcomes, "--run-per-log", "--tables", "1"]
+    assert f"run '{stopped}': the replays were stopped early" in refused("tables", *logs)
+    assert f"run '{stopped}': the" in refused("tables", *logs, "--run", stopped)
+    (table,) = command_json("tables", *logs, "--run", two)["tables"]
+    rate = np.mean(cs.read_replays(two).sham_flips / 3)
+    assert table["rows"][1]["mean"] == pytest.approx(rate)
+    second = ["--second-backbone", stopped, outcomes, "--tables", "1"]
+    message = refused("tables", one, outcomes, *second)
+    assert "--second-backbone: run " in message
+    assert f"({stopped}): the replays were stopped early" in message

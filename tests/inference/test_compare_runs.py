@@ -323,3 +323,20 @@ def test_how_it_looks():
     for name in result.rows():
         assert text.count(name) == html.count(name) == 1
     assert "each p-value stands alone" in html
+
+
+def test_the_names_of_the_runs_are_those_that_a_reader_sees():
+    short = A.select(np.arange(40) > 2)
+    plain = compare_runs(short, B, allow_mismatch=True)
+    named = compare_runs(short, B, allow_mismatch=True, names=("7B", "32B"))
+    assert named.rows() == plain.rows()
+    assert plain.names == ("a", "b")
+    assert named.to_dict()["names"] == ["7B", "32B"]
+    assert named.questions["left_out"] == {"only in run 32B": 3}
+    shown = str(named)
+    assert "32B − 7B" in shown
+    assert "b − a" not in shown
+    assert "b − a" in str(plain)
+    for wrong in (("a", "a"), ("a",), "ab", ("a", ""), ("a", 1)):
+        with pytest.raises(InputError, match="must be two different names"):
+            compare_runs(A, B, names=wrong)

@@ -11,6 +11,7 @@ from log_writers import record
 
 from carve_stats.errors import InputError, RecordError
 from carve_stats.logs.delimited import header, locate
+from carve_stats.logs.outcomes import read_outcomes
 from carve_stats.logs.reader import read_replays
 
 RECORDS = [
@@ -196,3 +197,29 @@ def test_texts_of_pandas_for_what_is_missing(tmp_path, text):
     assert counts.ledger.to_dict() == {
         "read": 3, "used": 1, "left_out": {"invalid": 1, "unparsed reference": 1},
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("inner", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("place", [0, 2])
+def test_line_breaks_in_the_header_are_not_those_of_the_records(tmp_path, end, inner, place):
+    rows = [["question_id", "original_correct"], ["q1", "1"], ["q2", "0"]]
+    for row, cell in zip(rows, (f'"a{inner}note"', f'"x{inner}y"', "z"), strict=True):
+        row.insert(place, cell)
+    path = tmp_path / "outcomes.csv"
+    path.write_bytes("".join(",".join(row) + end for row in rows).encode())
+    outcomes = read_outcomes(path)
+    assert outcomes.original_correct.tolist() == [1, 0]
+    assert outcomes.covariates[f"a{inner}note"].tolist() == [f"x{inner}y", "z"]
+
+
+def test_a_byte_order_mark_before_a_name_with_a_line_break_is_refused(tmp_path):
+    path = tmp_path / "outcomes.csv"
+    text = 'question_id,"original\n(0/1)"\nq1,1\n'
+    path.write_text("\ufeff" + text)
+    columns = {"original_correct": "original\n(0/1)"}
+    assert read_outcomes(path, columns=columns).original_correct.tolist() == [1]
+    first, second = text.split("\nq1")[0].split(",")
+    path.write_text(f"\ufeff{second},{first}\n1,q1\n")
+    with pytest.raises(InputError, match="after a byte order mark: take one of them out"):
+        read_outcomes(path, columns=columns)

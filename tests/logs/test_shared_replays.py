@@ -46,8 +46,7 @@ def test_a_run_and_its_extension_are_not_added_up(tmp_path, form, order):
         read_replays(source, pool_runs=True)
     assert str(refused.value) == (
         "the replays of run 'seed1' are in run 'seed1-k10' as well, word for word, for 40 of its"
-        " 40 questions: added up they would count twice; leave run 'seed1' out, or name one with"
-        " run= (--run)"
+        " 40 questions: added up they would count twice; read one of the two with run= (--run)"
     )
     assert read_replays(source, run="seed1").sham_replays.sum() == 120
 
@@ -122,3 +121,30 @@ def test_counted_tables_have_no_records_to_compare():
         for run in "ab" for i in range(40)
     ]  # fmt: skip
     assert pool(rows).sham_replays.tolist() == [6] * 40
+
+
+def with_self(records):
+    """The same run, that logs SELF too: a SELF replay for each of its SHAM replays."""
+    return records + [r | {"condition": "SELF"} for r in records if r["condition"] == "SHAM"]
+
+
+@pytest.mark.parametrize("k", [4, 10])
+def test_an_extension_that_logs_no_self_is_one(k):
+    """At k = 4 it has fewer records in all than the run that it extends."""
+    records = with_self(make("seed1", 1, 3)) + make("seed1-more", 1, k)
+    with pytest.raises(InputError, match=r"run 'seed1' are in run 'seed1-more' .* 40 of its 40"):
+        pool(records)
+    runs = read_runs(pandas.DataFrame(records + make("seed2", 2, 3)))
+    held = {name: counts.ledger.held_by for name, counts in runs.items()}
+    assert held == {"seed1": ("seed1-more",), "seed1-more": (), "seed2": ()}
+    assert runs["seed1"].ledger.shared == {"seed1-more": notes_of(runs["seed1"])[0]}
+    # Where both log SELF it is compared.
+    changed = [r | {"answer": "Z", "flip": 1} for r in with_self(make("seed1-more", 1, k))
+               if r["condition"] == "SELF"]  # fmt: skip
+    assert notes_of(pool(records + changed)) == []
+
+
+def test_the_same_self_replays_make_no_runs_the_same():
+    own = [r for r in with_self(make("a", 1, 3)) if r["condition"] == "SELF"]
+    both = [r | {"run": "b"} for r in own]
+    assert notes_of(pool(own + make("a", 2, 3) + both + make("b", 3, 3))) == []

@@ -16,6 +16,7 @@ from carve_stats.clusters import NO_QUESTIONS, ONE_CLUSTER, interval_method
 from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.outcomes import Answerer, Outcomes
+from carve_stats.routing.costs import NO_SELF
 from carve_stats.routing.evaluate import NO_CLUSTERS, evaluate_rule
 from carve_stats.routing.joined import join
 from carve_stats.routing.rules.lowest_scores import LowestScores
@@ -492,6 +493,34 @@ class TestCosts:
             "tools_before": 1.5, "tools_after": 5.0,
         }  # fmt: skip
         assert "tokens after" in str(result)
+
+    def test_replays_are_those_of_the_conditions_that_the_rule_looks_at(self):
+        class Own:
+            def propensities(self, questions):
+                return np.ones(len(questions.counts))
+
+        class OnSelf(Own):
+            conditions = ("self",)
+
+        counts = ReplayCounts(
+            ["a", "b"], [0, 1], [3, 2], [3, 0], [3, 3], sham_invalid=[0, 1],
+            self_flips=[1, 0], self_replays=[4, 5], self_invalid=[0, 1],
+        )  # fmt: skip
+        outcomes = Outcomes(
+            ["a", "b"], [1, 0], {"strong": [1, 1]},
+            covariates={"sure": [0.1, 0.9], "self_agreement": [0.75, 1.0]},
+        )  # fmt: skip
+        for rule, replays in (
+            ("score <= 0", 6.0), ("lowest 1", 6.0), ("posterior mean <= 0", 6.0), (Own(), 6.0),
+            ("self_agreement < 0.8", 5.0), ("lowest 1 self_agreement", 5.0), (OnSelf(), 5.0),
+            ("sure < 0.5", 0.0), ("lowest 1 sure", 0.0), ("random 1", 0.0), ("always", 0.0),
+            ("never", 0.0),
+        ):  # fmt: skip
+            assert evaluate_rule(counts, outcomes, rule).costs["replays"] == replays, rule
+        # A share of SELF replays that these counts do not have.
+        result = evaluate_rule(self.COUNTS, outcomes, "self_agreement < 0.8")
+        assert result.costs["replays"] is None
+        assert NO_SELF in result.notes
 
     def test_what_is_not_known_is_none_and_said(self):
         result = self.costs(original_tokens=[None, 20], fallback_tokens=[100, 200])

@@ -379,3 +379,27 @@ def test_replays_that_were_stopped_early_decide_by_their_rule_as_all_of_them(rng
     assert any("stopped early" in note for note in some.notes)
     with pytest.raises(InputError, match="'score < 0' is not known of all questions"):
         compare_methods(outcomes, stopped, rules=["score < 0"])
+
+
+def test_the_replays_of_each_rule_come_on_top(rng):
+    counts, outcomes = several(rng, unknown=0)
+    n = len(counts)
+    made = {"self_flips": rng.integers(0, 4, n), "self_replays": np.full(n, 3)}
+    counts = ReplayCounts(**(counts.to_dict() | made))
+    outcomes = outcomes.with_covariates(
+        outcomes.question, {"self_agreement": 1 - made["self_flips"] / 3}
+    )
+
+    def told(*rules, counts=counts):
+        notes = compare_methods(outcomes, counts, rules=rules, fallback="strong").notes
+        return [note for note in notes if "replays a question" in note]
+
+    arms = ("sham_replays", "sham_invalid", "destroy_replays", "destroy_invalid")
+    spent = sum(int(getattr(counts, one).sum()) for one in arms) / n
+    scores = f": {spent:.4g} SHAM and DESTROY replays a question come on top, as logged"
+    on_self = "self_agreement < 0.5: 3 SELF replays a question come on top, as logged"
+    assert told("score <= 0", "lowest 9") == [f"rules{scores}"]
+    assert told("score <= 0", "self_agreement < 0.5", "confidence < 0.5") == [
+        f"score <= 0{scores}", on_self
+    ]  # fmt: skip
+    assert told("confidence < 0.5") == []

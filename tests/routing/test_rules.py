@@ -143,7 +143,8 @@ def test_a_score_of_an_unknown_name_lists_the_known_ones():
             "unknown score 'confidance': the known ones are score, posterior mean, posterior"
             " probability, confidence; did you mean 'confidence'?"
         )
-    with pytest.raises(InputError, match="covariate 'covered' holds texts"):
+    said = "covariate 'covered' holds texts, such as 'yes' of question .*: a rule compares finite"
+    with pytest.raises(InputError, match=said):
         as_routing_rule("covered < 0.5").propensities(questions)
     with pytest.raises(InputError, match="unknown score 'posterior median'"):
         as_routing_rule("posterior median < 0.5").propensities(questions)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from routing_cases import clustered_se, jackknife_se
 
 from carve_stats.clusters import NO_QUESTIONS, NO_SPREAD, ONE_CLUSTER
-from carve_stats.counts import UNKNOWN_CLUSTERS
+from carve_stats.counts import UNKNOWN_CLUSTERS, ReplayCounts
 from carve_stats.errors import InputError
+from carve_stats.outcomes import Outcomes
 from carve_stats.routing.ranked_risk import (
     COVERAGES,
     influence_functions,
@@ -464,3 +465,23 @@ def test_ties_that_rounding_broke_are_remarked_on():
     assert len(remarks([2 / 3 - 1 / 3, 1 - 2 / 3, 1 / 3])) == 1
     assert remarks([1 / 3, 1 / 3, 2 / 3]) == []
     assert remarks([1e-9, 2e-9, np.inf]) == []
+
+
+def test_a_whole_result_in_the_place_of_a_column_is_told_from_one():
+    counts = ReplayCounts(["a", "b"], [0, 1], [3, 3], [2, 0], [3, 3])
+    outcomes = Outcomes(["a", "b"], [1, 0], {})
+    for correct, said in (
+        (outcomes, "correct is an Outcomes, no column: give its original_correct"),
+        (outcomes.original, "correct is an Answerer, no column: give its correct"),
+    ):
+        with pytest.raises(InputError, match=said):
+            risk_coverage(counts.score, correct)
+    with pytest.raises(InputError, match="score b is a ReplayCounts, no column: give its score"):
+        compare_selective([1, 2], counts, [1, 0])
+
+
+def test_infinite_scores_are_the_first_and_the_last():
+    finite = risk_coverage([9, 2, 1, 0], [1, 0, 1, 0])
+    infinite = risk_coverage([math.inf, 2, 1, -math.inf], [1, 0, 1, 0])
+    assert infinite.risk.tolist() == finite.risk.tolist()
+    assert infinite.aurc == finite.aurc

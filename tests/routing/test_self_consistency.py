@@ -303,3 +303,53 @@ def test_what_replays_cost_is_not_known_and_said_where_the_rest_is(costs, said):
     result = self_consistency(answers, Outcomes(["a"], [1], {}, **costs))
     assert result.answerer.tokens is None
     assert tuple(note for note in result.notes if "tokens" in note or "tools" in note) == said
+
+
+def flips_of(frozen, answers, *, correct):
+    """SELF records that say whether an answer flipped, and not which it is."""
+    kept = [a.count(f) for a, f in zip(answers, frozen, strict=True)]
+    judged = [len(a) for a in answers]
+    return SelfAnswers(
+        [f"q{i:03d}" for i in range(len(frozen))],
+        [{f: m} for f, m in zip(frozen, kept, strict=True)],
+        frozen,
+        kept=kept,
+        judged=judged,
+        unnamed=np.subtract(judged, kept),
+        correct=correct,
+    )
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("gold_known", [True, False])
+def test_flips_without_answers_give_no_change_but_its_ends(rng, k, gold_known):
+    ids, gold, frozen, answers, videos = drawn(rng, k=k)
+    original = np.array([int(f == g) for f, g in zip(frozen, gold, strict=True)])
+    outcomes = Outcomes(ids, original, {}, cluster=videos)
+    correct = [{f: float(f == g)} for f, g in zip(frozen, gold, strict=True)]
+    said = flips_of(frozen, answers, correct=correct if gold_known else None)
+    result = self_consistency(said, outcomes)
+    assert np.isnan(result.answerer.correct).all()
+    row = compare_methods(result.outcomes)["self_consistency"]
+    assert (row.n, row.repairs, row.harms) == (0, None, None)
+    (note,) = (note for note in result.notes if "points; log the answers" in note)
+    # A majority is the frozen answer for sure where the others cannot have as many, and another
+    # one for sure where no replay keeps it; else it may be either.
+    low = high = unknown = 0
+    for a, f, right in zip(answers, frozen, original.tolist(), strict=True):
+        kept, others = a.count(f), k - a.count(f)
+        if kept >= others:
+            continue
+        unknown += 1
+        if right:
+            low -= 1
+            high -= kept == 0
+        else:
+            high += 1
+    assert note.startswith(f"{unknown} questions have a majority that is not known")
+    ends = f"between {100 * low / 80:+.2f} and {100 * high / 80:+.2f} points"
+    assert ends in note
+    # What the answers say where they are logged lies between.
+    full = self_consistency(said_of(ids, gold, frozen, answers), outcomes)
+    change = compare_methods(full.outcomes)["self_consistency"].change_points.estimate
+    assert 100 * low / 80 - 1e-9 <= change <= 100 * high / 80 + 1e-9

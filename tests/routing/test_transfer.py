@@ -60,11 +60,11 @@ def gain_of(questions, videos, rule):
 
 
 def rule_on(questions, videos):
-    """Largest net, then fewest calls, then the first."""
+    """Largest net, then fewest calls, then ``never``, then the first."""
     there = [(value, says) for video, value, says in questions if video in videos]
     net = [sum(v for v, says in there if says[i]) for i in range(len(RULES))]
     calls = [sum(says[i] for _, says in there) for i in range(len(RULES))]
-    return max(range(len(RULES)), key=lambda i: (net[i], -calls[i], -i))
+    return max(range(len(RULES)), key=lambda i: (net[i], -calls[i], RULES[i] == "never", -i))
 
 
 def mean_over_all_halves(source, target):
@@ -258,9 +258,13 @@ def test_of_equal_rules_the_one_with_fewer_calls_then_the_first():
 
 def test_rounding_of_propensities_decides_no_tie():
     tenths = 0.1 + 0.2  # 0.30000000000000004, which is more than 0.3 to a computer only
-    assert video_splits.choose_rule(np.array([[0.3, tenths]]), np.array([[1.0, 2.0]])) == [0]
-    assert video_splits.choose_rule(np.array([[1.0, 1.0]]), np.array([[tenths, 0.3]])) == [0]
-    assert video_splits.choose_rule(np.array([[0.3, 0.4]]), np.array([[1.0, 2.0]])) == [1]
+
+    def choose(net, calls):
+        return video_splits.choose_rule(np.array([net]), np.array([calls]), np.arange(2))
+
+    assert choose([0.3, tenths], [1.0, 2.0]) == [0]
+    assert choose([1.0, 1.0], [tenths, 0.3]) == [0]
+    assert choose([0.3, 0.4], [1.0, 2.0]) == [1]
 
 
 def test_no_gain_anywhere_chooses_never(rng):
@@ -274,6 +278,53 @@ def test_no_gain_anywhere_chooses_never(rng):
     forced = rule_transfer(*log, *log, rng=1, splits=40, rules=["always"])
     assert forced.source_gain.mean == -100.0
     assert NO_GAIN in forced.notes
+
+
+@pytest.mark.parametrize("rules", list(itertools.permutations(RULES)), ids="; ".join)
+def test_a_rule_that_selects_nothing_is_never_chosen_over_never(rules):
+    """Only positive scores in the source: the rules defer none of it, and all of the target."""
+    source = one_question_a_video([1] * 6, [1] * 6)
+    target = one_question_a_video([-1] * 6, [1] * 6)
+    result = rule_transfer(*source, *target, rng=1, splits=20, rules=rules)
+    assert {rule.rule: rule.chosen for rule in result.rules if rule.chosen} == {"never": 1.0}
+    assert result.best_source == "never"
+    assert result.transfer_gain.mean == 0.0
+    # Nor where every answer is right, so that no rule gains.
+    source = one_question_a_video([-1, 0, 1] * 3, [0] * 9)
+    result = rule_transfer(*source, *target, rng=1, splits=20, rules=rules)
+    assert result.transfer_gain.mean == 0.0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_choice_is_that_of_brute_force_with_many_ties(seed):
+    rng = np.random.default_rng(seed)
+    net, calls = rng.integers(0, 2, (2, 50, 4)).astype(float)
+    never = int(rng.integers(4))
+    net[:, never] = calls[:, never] = 0
+    order = np.array([never, *(i for i in range(4) if i != never)])
+    found = video_splits.choose_rule(net, calls, order)
+    for row, chosen in enumerate(found.tolist()):
+        keys = [(net[row, i], -calls[row, i], i == never, -i) for i in range(4)]
+        assert keys[chosen] == max(keys)
+
+
+def test_a_side_without_scores_is_refused_where_a_rule_needs_them(rng):
+    log = one_question_a_video(rng.integers(-1, 2, 20), rng.integers(-1, 2, 20))
+    ids, zero = log[0].question, np.zeros(20, int)
+    none = ReplayCounts(ids, zero, zero, zero, zero, cluster=log[0].cluster)
+    for sides, name in (((none, log[0]), "source"), ((log[0], none), "target")):
+        with pytest.raises(InputError, match=f"^{name}: no question has a score .*'score < 0'"):
+            rule_transfer(sides[0], log[1], sides[1], log[1], rng=1)
+    # Rules that look at no replay need none.
+    sure = Outcomes(
+        ids, log[1].original_correct, dict(log[1].alternatives),
+        covariates={"sure": rng.random(20)},
+    )  # fmt: skip
+    result = rule_transfer(none, sure, none, sure, rng=1, rules=["sure < 1/2", "always", "never"])
+    with_scores = rule_transfer(
+        log[0], sure, log[0], sure, rng=1, rules=["sure < 1/2", "always", "never"]
+    )
+    assert result.transfer_gain == with_scores.transfer_gain
 
 
 def test_without_a_common_video_the_target_is_halved(rng):

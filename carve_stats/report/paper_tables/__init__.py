@@ -32,7 +32,7 @@ def table_names() -> list[str]:
 
 
 def build_tables(
-    inputs: PaperInputs, names: Iterable[str] | None = None, *, published: bool = False
+    inputs: PaperInputs, names: str | Iterable[str] | None = None, *, published: bool = False
 ) -> list[PaperTable]:
     """Make tables of the paper from one's own logs.
 
@@ -40,8 +40,8 @@ def build_tables(
     ----------
     inputs : PaperInputs
         What there is.
-    names : iterable of str, optional
-        Which tables, such as ``A2``; all where not given.
+    names : str or iterable of str, optional
+        Which tables, such as ``A2``: one name, or several; all where not given.
     published : bool
         Whether to put the published figures beside them.
 
@@ -74,8 +74,12 @@ def build_tables(
     >>> print(as_csv(signs).splitlines()[0])
     k,distribution,negative,negative_low,...
     """
+    if not isinstance(inputs, PaperInputs):
+        raise InputError(
+            f"inputs is a {type(inputs).__name__}: it must be PaperInputs(runs={{id: counts}}, …)"
+        )
     modules = _modules()
-    chosen = list(modules) if names is None else [name.strip().upper() for name in names]
+    chosen = list(modules) if names is None else _names(names)
     for name in chosen:
         if name not in modules:
             raise InputError(unknown_name("table", name, modules))
@@ -92,6 +96,13 @@ def build_tables(
             table = beside_published(table, module.PUBLISHED, module.PUBLISHED_OF, labels)
         made.append(table)
     return made
+
+
+def _names(names: str | Iterable[str]) -> list[str]:
+    listed = [names] if isinstance(names, str) else names
+    if not isinstance(listed, Iterable):
+        raise InputError(f"names={names!r} must be the name of a table, or several in a list")
+    return [str(name).strip().upper() for name in listed]
 
 
 @cache

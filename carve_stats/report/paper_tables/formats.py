@@ -7,13 +7,14 @@ import io
 import re
 import textwrap
 from collections.abc import Callable
+from html import escape
 from typing import NamedTuple
 
 from carve_stats import _display
 from carve_stats._display import visible
 from carve_stats.report.paper_tables.paper_table import Figure, PaperTable, Row
 
-__all__ = ["FORMATS", "Format", "as_csv", "as_latex", "as_markdown", "as_text"]
+__all__ = ["FORMATS", "Format", "as_csv", "as_html", "as_latex", "as_markdown", "as_text"]
 
 
 def as_text(table: PaperTable) -> str:
@@ -35,6 +36,14 @@ def as_text(table: PaperTable) -> str:
     title = "\n".join(textwrap.wrap(visible(table.title), 100))
     notes = map(visible, table.notes)
     return _display.text_block(title, headers, rows, notes, words=_words(table))
+
+
+def as_html(table: PaperTable) -> str:
+    """The table in HTML, with its caption and notes, as a notebook shows it."""
+    if table.missing is not None:
+        return f"<p>{escape(visible(table.title))}</p>"
+    notes = map(visible, table.notes)
+    return _display.html_block(visible(table.title), *_cells(table), notes)
 
 
 def as_markdown(table: PaperTable) -> str:
@@ -155,7 +164,7 @@ def _shown(value: float | None, digits: int, signed: bool) -> str | None:
 
 
 # An underscore between letters is none, and an ampersand only where it begins an entity.
-_MARKUP = re.compile(r"[\\`*\[\]<|~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
+_MARKUP = re.compile(r"[\\`*\[\]<|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
 
 
 def _escape_markdown(text: str) -> str:

@@ -10,12 +10,14 @@ from typing import Any
 
 from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError, unknown_name
-from carve_stats.outcomes import Outcomes
+from carve_stats.outcomes import Outcomes, check_outcomes
+from carve_stats.report.paper_tables.extensions import extends
 from carve_stats.report.paper_tables.runs_apart import (
-    extends,
+    MAY_EXTEND,
     name_run,
     planned_k,
     runs_of_their_own,
+    without_shared,
 )
 
 __all__ = [
@@ -24,6 +26,9 @@ __all__ = [
     "check_names",
     "tell_left_out",
 ]
+
+
+TWICE = "added up, they are counted twice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,10 @@ class Backbone:
     counts: ReplayCounts
     outcomes: Outcomes
     which: str = ""
+
+    def __post_init__(self) -> None:
+        check_counts(self.counts)
+        check_outcomes(self.outcomes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +134,23 @@ class PaperInputs:
     allow_mismatch: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.runs, Mapping):
+            raise InputError(
+                f"runs is a {type(self.runs).__name__}: it must be a mapping from the id of a run"
+                " to its ReplayCounts, such as runs={'seed 1': counts}"
+            )
         if not self.runs:
             raise InputError("runs is empty: give at least one run")
-        for counts in self.runs.values():
-            check_counts(counts)
+        for name, counts in self.runs.items():
+            _check_run(name, counts, used=self.run is None or name == self.run)
+        if self.pooled is not None:
+            check_counts(self.pooled)
         if self.run is not None and self.run not in self.runs:
             raise InputError(unknown_name("run", self.run, self.runs))
+        if isinstance(self.match, str):
+            raise InputError(f"match={self.match!r} must be a tuple of names: ({self.match!r},)")
         if self.outcomes is not None:
+            check_outcomes(self.outcomes)
             if self.fallback is not None:
                 self.outcomes.fallback(self.fallback)
             columns = self.outcomes.covariates
@@ -140,6 +159,11 @@ class PaperInputs:
             if self.confidence is not None:
                 _check_column("confidence", self.confidence, columns)
         if self.second is not None:
+            if not isinstance(self.second, Backbone):
+                raise InputError(
+                    f"second is a {type(self.second).__name__}: it must be"
+                    " Backbone(name, counts, outcomes)"
+                )
             check_names(self.name, self.second.name)
 
     @property
@@ -147,7 +171,7 @@ class PaperInputs:
         """The counts of the tables that speak of one run."""
         if self.pooled is not None:
             return self.pooled
-        return self.runs[self.main_run]
+        return without_shared(self.runs[self.main_run])
 
     @property
     def main_run(self) -> str:
@@ -196,7 +220,7 @@ class PaperInputs:
         for name, counts in given:
             k = planned_k(counts)
             if k is not None and k not in found:
-                found[k] = (name, counts)
+                found[k] = (name, without_shared(counts) if self.pooled is None else counts)
         return dict(sorted(found.items()))
 
     def which_budgets(self) -> tuple[str, ...]:
@@ -208,11 +232,14 @@ class PaperInputs:
         return (*(["; ".join(parts)] if parts else []), *twice)
 
     def _counted_twice(self) -> tuple[str, ...]:
-        return tuple(
-            f"{name_run(a)} holds all replays of {name_run(b)}: added up, they are counted twice"
-            for a, b in permutations(sorted(self.runs), 2)
-            if extends(self.runs[a], self.runs[b])
-        )
+        notes = []
+        for a, b in permutations(sorted(self.runs), 2):
+            extended = extends(self.runs, a, b)
+            if extended:
+                notes.append(f"{name_run(a)} holds all replays of {name_run(b)}: {TWICE}")
+            elif extended is None:
+                notes.append(f"{MAY_EXTEND.format(name_run(a), name_run(b))}: if so, {TWICE}")
+        return tuple(notes)
 
 
 def check_names(first: str, second: str) -> None:
@@ -229,10 +256,22 @@ def check_names(first: str, second: str) -> None:
         An empty name, or twice the same.
     """
     if not first.strip() or not second.strip() or first.strip() == second.strip():
+        empty = "" if first.strip() and second.strip() else ", and a name must not be empty"
         raise InputError(
-            f"the two backbones are called {first!r} and {second!r}: give two different names"
-            " (--names; in Python: PaperInputs(name=…) and Backbone(name=…))"
+            f"the two backbones are called {first!r} and {second!r}{empty}: give two different"
+            " names (--names; in Python: PaperInputs(name=…) and Backbone(name=…))"
         )
+
+
+def _check_run(name: str, counts: ReplayCounts, *, used: bool) -> None:
+    """Refuse what is no run; one that is not used may have been stopped early."""
+    try:
+        check_counts(counts, stopped=not used)
+    except InputError as error:
+        ledger = getattr(counts, "ledger", None)
+        paths = [path for path in (ledger.inputs[:1] if ledger else ()) if path != name]
+        at = "".join(f" ({path})" for path in paths)
+        raise InputError(f"{name_run(name)}{at}: {error}") from None
 
 
 def _check_column(argument: str, name: str, known: Iterable[str]) -> None:

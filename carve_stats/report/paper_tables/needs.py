@@ -20,7 +20,7 @@ def what_is_missing(needs: Iterable[str], inputs: PaperInputs) -> list[str]:
     ----------
     needs : iterable of str
         Of ``several runs``, ``scores``, ``outcomes``, ``alternative``, ``fallback``, ``covered``,
-        ``confidence``, ``second backbone`` and ``videos``.
+        ``confidence``, ``second backbone``, ``second scores`` and ``videos``.
     inputs : PaperInputs
         What is there.
 
@@ -49,10 +49,18 @@ def _several_runs(inputs: PaperInputs) -> str | None:
     return f"a second run (records with another run, or --run-per-log){there}"
 
 
+SCORES = "scores{of} (a question with a valid SHAM and a valid DESTROY replay)"
+
+
 def _scores(inputs: PaperInputs) -> str | None:
-    if inputs.main.scored.any():
-        return None
-    return "scores (a question with a valid SHAM and a valid DESTROY replay)"
+    return None if inputs.main.scored.any() else SCORES.format(of="")
+
+
+def _second_scores(inputs: PaperInputs) -> str | None:
+    second = inputs.second
+    if second is None or second.counts.scored.any():
+        return None  # without it that is said already
+    return SCORES.format(of=f" of {second.name}")
 
 
 def _outcomes(inputs: PaperInputs) -> str | None:
@@ -173,5 +181,6 @@ _MISSING = {
     "covered": _covered,
     "confidence": _confidence,
     "second backbone": _second_backbone,
+    "second scores": _second_scores,
     "videos": _videos,
 }

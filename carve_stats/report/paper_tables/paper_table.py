@@ -9,6 +9,7 @@ from typing import Any
 
 from carve_stats import _display
 from carve_stats.clusters import Estimate
+from carve_stats.errors import InputError
 
 __all__ = ["HERE", "PUBLISHED", "Column", "Figure", "PaperTable", "Row", "figure", "missing_table"]
 
@@ -82,7 +83,7 @@ class Row:
         return self.key if self.labels is None else self.labels
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PaperTable:
     """A table of the paper, made of one's own logs.
 
@@ -141,11 +142,53 @@ class PaperTable:
         )
 
     def figure(self, column: str, *key: str, source: str = HERE) -> Figure:
-        """The figure of one cell; an empty one where there is none."""
-        for row in self.rows:
-            if row.key == key and row.source == source:
+        """The figure of one cell.
+
+        Parameters
+        ----------
+        column : str
+            The name of a column.
+        *key : str
+            What names the row.
+        source : str
+            ``here`` or ``published``.
+
+        Returns
+        -------
+        Figure
+            An empty one where the row has none.
+
+        Raises
+        ------
+        InputError
+            A table that could not be made; no such column or row: the message lists those there
+            are.
+        """
+        if self.missing is not None:
+            raise InputError(self.title)
+        names = [one.name for one in self.columns]
+        if column not in names:
+            raise InputError(f"column={column!r}: table {self.name} has {', '.join(names)}")
+        rows = [row for row in self.rows if row.source == source]
+        for row in rows:
+            if row.key == key:
                 return row.figures.get(column, Figure())
-        return Figure()
+        there = "; ".join(", ".join(map(repr, row.key)) for row in rows) or "none"
+        shown = ", ".join(map(repr, key))
+        raise InputError(f"no row {shown} ({source}) in table {self.name}; its rows are {there}")
+
+    def __str__(self) -> str:
+        # Formats are of tables: they cannot be imported before there is one.
+        from carve_stats.report.paper_tables.formats import as_text
+
+        return as_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from carve_stats.report.paper_tables.formats import as_html
+
+        return as_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The table as plain values that JSON can hold."""

@@ -1,14 +1,23 @@
-"""Runs side by side: the k each was planned with, and which of them extends another."""
+"""Runs side by side: the k each was planned with, and which of them count as runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 
 from carve_stats.counts import ReplayCounts
+from carve_stats.report.paper_tables.extensions import extends
 
-__all__ = ["extends", "name_run", "planned_k", "runs_of_their_own", "tell_by_run"]
+__all__ = [
+    "name_run",
+    "planned_k",
+    "runs_of_their_own",
+    "tell_by_run",
+    "without_shared",
+]
 
 
 def planned_k(counts: ReplayCounts) -> int | None:
@@ -39,35 +48,29 @@ def planned_k(counts: ReplayCounts) -> int | None:
     return int(k[questions == questions.max()].max())
 
 
-def extends(longer: ReplayCounts, shorter: ReplayCounts) -> bool:
-    """Whether one run can hold all replays of another, and more.
+def without_shared(counts: ReplayCounts, beside: Iterable[str] = ()) -> ReplayCounts:
+    """The same run, whose ledger does not speak of replays shared with runs that are not used.
 
     Parameters
     ----------
-    longer, shorter : ReplayCounts
-        Two runs of one agent.
+    counts : ReplayCounts
+        A run.
+    beside : iterable of str
+        The ids of the runs that are used with it.
 
     Returns
     -------
-    bool
-        Whether each question of both has, in each arm, at least as many flips and at least as many
-        replays without one in `longer`, and one has more.
-
-    Notes
-    -----
-    Runs that were made apart can agree so in a few questions, hardly in fifty.
+    ReplayCounts
+        `counts` itself where there is nothing to leave out.
     """
-    _, a, b = np.intersect1d(
-        longer.question, shorter.question, assume_unique=True, return_indices=True
-    )
-    more = False
-    for arm in ("self", "sham", "destroy"):
-        flips = getattr(longer, f"{arm}_flips")[a] - getattr(shorter, f"{arm}_flips")[b]
-        replays = getattr(longer, f"{arm}_replays")[a] - getattr(shorter, f"{arm}_replays")[b]
-        if np.any(flips < 0) or np.any(replays < flips):
-            return False
-        more = more or bool(np.any(replays > 0))
-    return more
+    ledger, used = counts.ledger, set(beside)
+    if ledger is None:
+        return counts
+    unsaid = {note for other, note in ledger.shared.items() if other not in used}
+    if not unsaid:
+        return counts
+    notes = tuple(note for note in ledger.notes if note not in unsaid)
+    return counts.with_ledger(replace(ledger, notes=notes))
 
 
 def runs_of_their_own(
@@ -98,22 +101,27 @@ def runs_of_their_own(
         if k[name] is None:
             notes.append(f"{name_run(name)} has no scores: not among these runs")
             continue
-        here = runs[name]
-        inside = next((one for one in kept if extends(here, runs[one])), None)
-        around = next((one for one in kept if extends(runs[one], here)), None)
+        inside = next((one for one in kept if extends(runs, name, one)), None)
+        around = next((one for one in kept if extends(runs, one, name)), None)
         if inside is not None:
             notes.append(EXTENDS.format(name_run(name), k[name], name_run(inside)))
         elif around is not None:
             notes.append(EXTENDED.format(name_run(name), k[name], name_run(around)))
         else:
             kept.append(name)
+    notes += [
+        MAY_EXTEND.format(name_run(a), name_run(b))
+        for a, b in permutations(sorted(kept), 2)
+        if extends(runs, a, b) is None
+    ]
     if len({k[name] for name in kept}) > 1:
         shown = ", ".join(f"{k[name]} in {name_run(name)}" for name in sorted(kept))
         notes.append(UNEQUAL.format(shown))
-    return {name: runs[name] for name in sorted(kept)}, tuple(notes)
+    return {name: without_shared(runs[name], kept) for name in sorted(kept)}, tuple(notes)
 
 
 EXTENDS = "{} (k = {}) holds all replays of {}: it extends it, and is no run of its own here"
+MAY_EXTEND = "{} may extend {} (its counts allow it; too few questions to tell)"
 EXTENDED = "{} (k = {}) is held by {}, which extends it: it is no run of its own here"
 UNEQUAL = (
     "k is {}: flip rates and mean scores do not depend on k; the spread of runs and how well they"

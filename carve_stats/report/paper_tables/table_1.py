@@ -5,6 +5,7 @@ from __future__ import annotations
 from carve_stats.inference.run_summary import summarize_runs
 from carve_stats.report.paper_tables.inputs import PaperInputs
 from carve_stats.report.paper_tables.paper_table import Column, Figure, PaperTable, Row, figure
+from carve_stats.report.paper_tables.words import say_once
 
 NAME = "1"
 CAPTION = "Flip rates and mean score: mean over runs, and SD between runs"
@@ -40,5 +41,5 @@ def build(inputs: PaperInputs) -> PaperTable:
         labels=LABELS,
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=(*other, *result.notes),
+        notes=(*other, *say_once(result.notes)),
     )

@@ -31,7 +31,7 @@ _TARGETS = {
 
 def build(inputs: PaperInputs) -> PaperTable:
     """One row a stratum; how far the score tells the strata apart, in the notes."""
-    notes, strata = coverage_strata(inputs, inputs.main)
+    notes, strata, differences = coverage_strata(inputs, inputs.main)
     rows = [
         Row(key, {"n": figure(stratum.questions), "mean_delta": figure(stratum.score)})
         for key, stratum in strata.items()
@@ -42,7 +42,7 @@ def build(inputs: PaperInputs) -> PaperTable:
         labels=LABELS,
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=(*inputs.which(), *_told_apart(inputs), *notes),
+        notes=(*inputs.which(), *_told_apart(inputs), *differences, *notes),
     )
 
 

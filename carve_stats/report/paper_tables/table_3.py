@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from carve_stats.report.paper_tables.inputs import PaperInputs, tell_left_out
 from carve_stats.report.paper_tables.paper_table import Column, PaperTable, Row, figure
+from carve_stats.report.paper_tables.words import RULES, in_labels
 from carve_stats.routing.policies import PoliciesTable, PolicyRow, compare_policies
 
 NAME = "3"
@@ -30,6 +33,9 @@ _KEYS = {
 }
 
 
+_ALWAYS = re.compile(r"^always: ")
+
+
 def published_labels(key: tuple[str, ...]) -> tuple[str, ...]:
     """What a published row is called: the paper matches on gold coverage."""
     return (dict(_KEYS.values())[key[0]].format(match="covered"),)
@@ -50,13 +56,14 @@ def build(inputs: PaperInputs) -> PaperTable:
         level=inputs.level,
         allow_mismatch=inputs.allow_mismatch,
     )
+    notes = [_ALWAYS.sub("every question: ", note) for note in in_labels(result.notes, RULES)]
     return PaperTable(
         name=NAME,
         caption=f"{CAPTION} to {result.fallback}",
         labels=LABELS,
         columns=COLUMNS,
         rows=tuple(_row(row, result) for row in result.rows),
-        notes=(*inputs.which(), *tell_left_out(result.questions), *result.notes),
+        notes=(*inputs.which(), *tell_left_out(result.questions), *notes),
     )
 
 

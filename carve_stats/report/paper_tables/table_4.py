@@ -6,6 +6,7 @@ from carve_stats.report.paper_tables.inputs import PaperInputs
 from carve_stats.report.paper_tables.needs import what_is_missing
 from carve_stats.report.paper_tables.paper_table import Column, Figure, PaperTable, Row, figure
 from carve_stats.report.paper_tables.runs_apart import planned_k
+from carve_stats.report.paper_tables.words import in_labels
 from carve_stats.routing.methods import MethodRow, compare_methods
 from carve_stats.routing.methods_table import check_answerer_names
 
@@ -25,6 +26,7 @@ COLUMNS = (
     Column("harms", "harms", 0),
     Column("n", "n", 0),
 )
+_OF_A_RULE = ("rule", "random")
 RULE = "score <= 0"
 WITHOUT_RULE = "no rows of deferral by the score and at random: they need {missing}"
 
@@ -56,13 +58,14 @@ def build(inputs: PaperInputs) -> PaperTable:
         allow_mismatch=inputs.allow_mismatch,
     )
     notes = [WITHOUT_RULE.format(missing="; ".join(missing))] if missing else []
+    labels = {row.method: _row(row, k).shown[0] for row in result.rows if row.kind in _OF_A_RULE}
     return PaperTable(
         name=NAME,
         caption=CAPTION + ("" if result.fallback is None else f"; deferral to {result.fallback}"),
         labels=LABELS,
         columns=COLUMNS,
         rows=tuple(_row(row, k) for row in result.rows),
-        notes=(*inputs.which(), *notes, *inputs.method_notes, *result.notes),
+        notes=(*inputs.which(), *notes, *inputs.method_notes, *in_labels(result.notes, labels)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
@@ -16,6 +17,7 @@ from carve_stats.inference.reproducibility import reproducibility
 from carve_stats.report.paper_tables.inputs import PaperInputs, tell_left_out
 from carve_stats.report.paper_tables.paper_table import Column, PaperTable, Row, figure
 from carve_stats.report.paper_tables.runs_apart import name_run, tell_by_run
+from carve_stats.report.paper_tables.words import say_once
 
 NAME = "A1"
 CAPTION = "How well pairs of runs agree: scores, their signs, and the questions with a score < 0"
@@ -33,6 +35,9 @@ COLUMNS = (
         "trigger_jaccard", "Jaccard", 3, ends=("trigger_jaccard_low", "trigger_jaccard_high")
     ),
 )  # fmt: skip
+
+
+_PREDICTED = re.compile(r"^predicted: ")
 
 
 def published_labels(key: tuple[str, ...]) -> tuple[str, ...]:
@@ -65,7 +70,7 @@ def build(inputs: PaperInputs) -> PaperTable:
             expected.append(f"{name_run(a)}, {name_run(b)}: independent replays would show {shown}")
         told[f"{name_run(a)}, {name_run(b)}"] = [
             *tell_left_out(_questions(result.questions, alone, a, b)),
-            *result.notes,
+            *(_PREDICTED.sub("would show: ", note) for note in result.notes),
         ]
     return PaperTable(
         name=NAME,
@@ -74,7 +79,7 @@ def build(inputs: PaperInputs) -> PaperTable:
         shown_names=("run_a_name", "run_b_name"),
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=(*other, *expected, *ledger_notes(runs), *tell_by_run(told)),
+        notes=(*other, *expected, *say_once([*ledger_notes(runs), *tell_by_run(told)])),
     )
 
 

@@ -34,7 +34,7 @@ def build(inputs: PaperInputs) -> PaperTable:
     rows = []
     told = {}
     for k, (name, counts) in inputs.budgets().items():
-        told[name], strata = coverage_strata(inputs, counts)
+        told[name], strata, _ = coverage_strata(inputs, counts)
         for (covered, correct), stratum in strata.items():
             words = (_COVERED.get(covered, covered), _CORRECT[correct])
             figures = {

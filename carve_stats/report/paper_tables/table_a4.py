@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from carve_stats import _display
 from carve_stats._columns import find_rows
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
@@ -13,7 +14,10 @@ from carve_stats.inference.same_questions import check_mismatch, join_clusters
 from carve_stats.outcomes import Outcomes
 from carve_stats.report.paper_tables.inputs import PaperInputs, tell_left_out
 from carve_stats.report.paper_tables.paper_table import Column, PaperTable, Row, figure
+from carve_stats.routing.rules.covariates import first_text
 from carve_stats.routing.selective import compare_selective
+from carve_stats.routing.selective_result import RiskCoverage
+from carve_stats.routing.self_consistency import AGREEMENT
 
 NAME = "A4"
 CAPTION = (
@@ -40,6 +44,10 @@ _METRICS = {
 }
 BY_COLUMN = "confidence: the column {name} of the outcomes, the higher the surer"
 BY_SELF = "confidence: the share of a question's SELF replays that keep its answer"
+TIED = (
+    "the confidence has {values}: of {n} questions {tied} are tied with others, and it puts them in"
+    " no order"
+)
 IN_TIES = (
     "areas and accuracies are expected ones, where questions of equal score come in random order"
 )
@@ -67,6 +75,9 @@ def build(inputs: PaperInputs) -> PaperTable:
         names=("score", "confidence"),
         level=inputs.level,
     )
+    ties = []
+    if told == BY_SELF or inputs.confidence == AGREEMENT:
+        ties = [_tell_ties(result.b)]
     rows = [
         Row(
             (key,),
@@ -86,8 +97,16 @@ def build(inputs: PaperInputs) -> PaperTable:
         labels=LABELS,
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=(*inputs.which(), told, *tell_left_out(questions), *result.notes, IN_TIES),
+        notes=(*inputs.which(), told, *ties, *tell_left_out(questions), *result.notes, IN_TIES),
     )
+
+
+def _tell_ties(by: RiskCoverage) -> str:
+    """How many questions share a value with others, and how many values there are."""
+    n = by.questions["used"]
+    sizes = np.rint(n * np.diff(by.coverage, prepend=0.0)).astype(int)
+    tied = int(sizes[sizes > 1].sum())
+    return TIED.format(values=_display.counted(sizes.size, "value"), n=n, tied=tied)
 
 
 def _confidence(
@@ -96,9 +115,12 @@ def _confidence(
     name = inputs.confidence or "confidence"
     if name not in outcomes.covariates:
         with np.errstate(invalid="ignore"):
-            kept = 1.0 - counts.self_flips / counts.self_replays
-        return kept[row], BY_SELF
+            kept = (1.0 - counts.self_flips / counts.self_replays)[row]
+        return kept, BY_SELF
     column = outcomes.covariates[name]
     if column.dtype.kind != "f":
-        raise InputError(f"confidence={name!r} (--confidence) holds texts: it must hold numbers")
+        such = first_text(column, outcomes.question)
+        raise InputError(
+            f"confidence={name!r} (--confidence) holds texts{such}: it must hold finite numbers"
+        )
     return column.astype(np.float64), BY_COLUMN.format(name=name)

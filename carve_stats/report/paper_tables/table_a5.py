@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from carve_stats.counts import ReplayCounts
 from carve_stats.report.paper_tables.inputs import Backbone, PaperInputs, tell_left_out
 from carve_stats.report.paper_tables.paper_table import Column, Figure, PaperTable, Row, figure
-from carve_stats.report.paper_tables.runs_apart import name_run
+from carve_stats.report.paper_tables.runs_apart import name_run, tell_by_run
+from carve_stats.report.paper_tables.words import RULES, in_labels, say_once
+from carve_stats.routing.transfer import SAME as SAME_AGENT
 from carve_stats.routing.transfer import SPREAD, rule_transfer
 from carve_stats.routing.transfer_result import SplitGain
 
@@ -16,7 +20,7 @@ CAPTION = (
     "Gain in points of the rule chosen on one half of the videos: on the other half, and there with"
     " the other backbone"
 )
-NEEDS = ("outcomes", "fallback", "second backbone", "videos")
+NEEDS = ("outcomes", "fallback", "scores", "second backbone", "second scores", "videos")
 PUBLISHED = "a5_transfer.csv"
 PUBLISHED_OF = "400 splits of the videos"
 
@@ -31,7 +35,7 @@ COLUMNS = (
 SPLITS = 400
 OVER_SPLITS = "the SD is over splits, and no standard error: all splits share the same videos"
 SAME = "{} and {} have the same replays, count by count: one run, not two backbones"
-CHOSEN = "{source}: {rule} is the rule chosen most often"
+CHOSEN = "{rule} is the rule chosen most often"
 
 
 def build(inputs: PaperInputs) -> PaperTable:
@@ -40,7 +44,7 @@ def build(inputs: PaperInputs) -> PaperTable:
     assert outcomes is not None  # NEEDS
     assert second is not None
     first = Backbone(inputs.name, inputs.main, outcomes)
-    rows, notes = [], _tell_runs(inputs, second)
+    rows, told = [], {}
     for source, target in ((first, second), (second, first)):
         result = rule_transfer(
             source.counts,
@@ -61,19 +65,33 @@ def build(inputs: PaperInputs) -> PaperTable:
             "rule_selected_pct": figure(100 * most.chosen),
         }
         rows.append(Row((source.name,), figures))
-        notes.append(CHOSEN.format(source=source.name, rule=most.rule))
-        left_out = tell_left_out(result.questions["source"])
-        notes += [f"{source.name}: {note}" for note in left_out]
-        # Of rows that are not in this table.
-        notes += [note for note in result.notes if note != SPREAD]
+        # Of rows that are not in this table, or said already.
+        notes = [note for note in result.notes if note not in (SPREAD, SAME_AGENT)]
+        told[source.name] = [
+            CHOSEN.format(rule=RULES.get(most.rule, most.rule)),
+            *tell_left_out(result.questions["source"]),
+            *_name_sides(in_labels(notes, RULES), source.name, target.name),
+        ]
     return PaperTable(
         name=NAME,
         caption=f"{CAPTION} ({SPLITS} splits)",
         labels=LABELS,
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=(OVER_SPLITS, *dict.fromkeys(notes)),
+        notes=(OVER_SPLITS, *say_once([*_tell_runs(inputs, second), *tell_by_run(told)])),
     )
+
+
+def _name_sides(notes: Sequence[str], source: str, target: str) -> list[str]:
+    """The notes with the backbones' names; what is said of both sides stands without any."""
+    sides = {"source: ": source, "target: ": target}
+    named = []
+    for note in notes:
+        side = next((side for side in sides if note.startswith(side)), "")
+        rest = note.removeprefix(side)
+        of_both = all(f"{one}{rest}" in notes for one in sides)
+        named.append(rest if of_both or not side else f"{sides[side]}: {rest}")
+    return named
 
 
 def _tell_runs(inputs: PaperInputs, second: Backbone) -> list[str]:

@@ -18,6 +18,11 @@ TEXT = "always"
 class Always:
     """Defer every question, with or without a score."""
 
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """None: no replay is looked at."""
+        return ()
+
     def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
         """All 1; shape (n,)."""
         return np.ones(len(questions.counts))

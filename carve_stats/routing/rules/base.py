@@ -11,7 +11,19 @@ from numpy.typing import NDArray
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
 
-__all__ = ["Rule", "RuleInput", "check_rule", "rule_notes", "rule_propensities"]
+__all__ = [
+    "ON_SCORES",
+    "Rule",
+    "RuleInput",
+    "check_rule",
+    "looks_at_scores",
+    "rule_conditions",
+    "rule_notes",
+    "rule_propensities",
+]
+
+ON_SCORES = ("sham", "destroy")
+"""The conditions that a score is made of."""
 
 
 class RuleInput(NamedTuple):
@@ -34,7 +46,9 @@ class Rule(Protocol):
     """Which questions to defer to the fallback.
 
     Anything with this method will do; ``str()`` of it is its name in results. A method
-    ``notes(questions)`` may add lines to the notes of a result, such as what a rule left alone.
+    ``notes(questions)`` may add lines to the notes of a result, such as what a rule left alone. An
+    attribute ``conditions`` may name those of ``self``, ``sham`` and ``destroy`` whose replays it
+    looks at, for the costs; without it they are SHAM and DESTROY.
 
     Examples
     --------
@@ -135,3 +149,24 @@ def rule_notes(rule: Rule, questions: RuleInput) -> list[str]:
     """
     notes = getattr(rule, "notes", None)
     return list(notes(questions)) if callable(notes) else []
+
+
+def rule_conditions(rule: Rule) -> tuple[str, ...]:
+    """The conditions whose replays a rule looks at: of its optional attribute ``conditions``.
+
+    Parameters
+    ----------
+    rule : Rule
+        The rule.
+
+    Returns
+    -------
+    tuple of str
+        ``sham`` and ``destroy`` where the rule does not say.
+    """
+    return tuple(getattr(rule, "conditions", ON_SCORES))
+
+
+def looks_at_scores(rule: Rule) -> bool:
+    """Whether a rule says that it looks at scores, and so can select no question without one."""
+    return tuple(getattr(rule, "conditions", ())) == ON_SCORES

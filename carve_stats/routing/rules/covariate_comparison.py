@@ -16,7 +16,11 @@ from carve_stats.routing.rules.comparing import (
     parse_comparison,
     shown_threshold,
 )
-from carve_stats.routing.rules.covariates import missing_note, numeric_covariate
+from carve_stats.routing.rules.covariates import (
+    covariate_conditions,
+    missing_note,
+    numeric_covariate,
+)
 
 __all__ = ["ANY_NAME", "TEXT", "CovariateComparison", "parse"]
 
@@ -55,6 +59,11 @@ class CovariateComparison:
     def __post_init__(self) -> None:
         check_name("comparison", self.comparison, COMPARISONS)
         object.__setattr__(self, "threshold", as_threshold(self.threshold))
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """SELF for the share of SELF replays that keep the answer; else none."""
+        return covariate_conditions(self.name)
 
     def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
         """1 where the covariate is selected, 0 elsewhere and where it is missing; shape (n,)."""

@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from carve_stats.law._arguments import one_whole_number
 from carve_stats.routing.rules.base import RuleInput
-from carve_stats.routing.rules.covariates import missing_note, numeric_covariate
+from carve_stats.routing.rules.covariates import (
+    covariate_conditions,
+    missing_note,
+    numeric_covariate,
+)
 from carve_stats.routing.rules.ranking import NO_RANK, lowest_propensities
 
 __all__ = ["ANY_NAME", "TEXT", "LowestCovariate", "parse"]
@@ -48,6 +52,11 @@ class LowestCovariate:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "m", one_whole_number("m", self.m, least=0))
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """SELF for the share of SELF replays that keep the answer; else none."""
+        return covariate_conditions(self.name)
 
     def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
         """1 below the boundary, (m − s)/t there, 0 above and where missing; shape (n,)."""

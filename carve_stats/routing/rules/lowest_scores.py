@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats.law._arguments import one_whole_number
-from carve_stats.routing.rules.base import RuleInput
+from carve_stats.routing.rules.base import ON_SCORES, RuleInput
 from carve_stats.routing.rules.ranking import lowest_propensities, score_ranks
 
 __all__ = ["TEXT", "LowestScores", "parse"]
@@ -46,6 +46,11 @@ class LowestScores:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "m", one_whole_number("m", self.m, least=0))
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """SHAM and DESTROY, which scores are made of."""
+        return ON_SCORES
 
     def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
         """1 below the boundary, (m − s)/t there, 0 above and without a score; shape (n,)."""

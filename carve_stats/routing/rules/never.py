@@ -18,6 +18,11 @@ TEXT = "never"
 class Never:
     """Keep every original answer."""
 
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """None: no replay is looked at."""
+        return ()
+
     def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
         """All 0; shape (n,)."""
         return np.zeros(len(questions.counts))

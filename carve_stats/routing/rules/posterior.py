@@ -14,7 +14,7 @@ from carve_stats.inference.posterior import PARTLY_IDENTIFIED, question_posterio
 from carve_stats.law.score_rule import COMPARISONS
 from carve_stats.population.fit import fit_population
 from carve_stats.population.mixing import Population
-from carve_stats.routing.rules.base import RuleInput
+from carve_stats.routing.rules.base import ON_SCORES, RuleInput
 from carve_stats.routing.rules.comparing import (
     as_threshold,
     compare,
@@ -83,6 +83,11 @@ class PosteriorRule:
                 f"population is a {type(self.population).__name__}: it must be a Population, as"
                 " fit_population(counts) gives one"
             )
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """SHAM and DESTROY, which scores are made of."""
+        return ON_SCORES
 
     def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
         """1 where the posterior is selected, 0 elsewhere and without a score; shape (n,)."""

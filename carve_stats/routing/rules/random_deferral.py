@@ -39,6 +39,11 @@ class RandomDeferral:
     def __post_init__(self) -> None:
         object.__setattr__(self, "m", one_whole_number("m", self.m, least=0))
 
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """None: no replay is looked at."""
+        return ()
+
     def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
         """All m/n; shape (n,)."""
         n = len(questions.counts)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.law.score_rule import ScoreRule
-from carve_stats.routing.rules.base import RuleInput
+from carve_stats.routing.rules.base import ON_SCORES, RuleInput
 
 __all__ = ["TEXT", "ScoreComparison", "parse"]
 
@@ -39,6 +39,11 @@ class ScoreComparison:
     """
 
     rule: ScoreRule
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """SHAM and DESTROY, which scores are made of."""
+        return ON_SCORES
 
     def propensities(self, questions: RuleInput) -> NDArray[np.float64]:
         """1 where the score is selected, 0 elsewhere; shape (n,)."""

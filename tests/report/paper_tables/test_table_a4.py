@@ -1,6 +1,6 @@
 """Table A4: selective prediction."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -55,6 +55,12 @@ def test_table_a4_by_self_replays(inputs):
     risks = expected_risks([-round(x, 9) for x in rates(data, "self")], correct)
     assert table.figure("confidence", "aurc").value == pytest.approx(sum(risks) / N)
     assert any("SELF replays that keep" in note for note in table.notes)
+    sizes = Counter(rates(data, "self")).values()
+    tied = sum(size for size in sizes if size > 1)
+    assert (
+        f"the confidence has {len(sizes)} values: of {N} questions {tied} are tied with others, and"
+        " it puts them in no order"
+    ) in table.notes
 
 
 def test_questions_of_one_side_are_counted(inputs):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from paper_table_cases import N, columns, scores
 
+import carve_stats as cs
 from carve_stats.report.paper_tables import build_tables
 
 
@@ -32,7 +33,7 @@ def transfer_by_splitting(source, target, splits, rng):
             return sum(v for s, v in rows if rule(s)), sum(rule(s) for s, _ in rows), len(rows)
 
         sums = [net(source, rule, True) for rule in rules]
-        best = max(range(4), key=lambda r: (sums[r][0], -sums[r][1], -r))
+        best = max(range(4), key=lambda r: (sums[r][0], -sums[r][1], r == 3, -r))
         chosen.append(best)
         others = (net(side, rules[best], False) for side in (source, target))
         gains.append([100 * total / n for total, _, n in others])
@@ -65,6 +66,9 @@ def test_transfer_names_its_runs(inputs):
     itself = replace(inputs.second, counts=inputs.runs["seed 1"])
     (table,) = build_tables(replace(inputs, second=itself), ["A5"])
     assert any("one run, not two" in note for note in table.notes)
+    same = replace(itself, outcomes=inputs.outcomes)
+    (table,) = build_tables(replace(inputs, second=same), ["A5"])
+    assert sum("the same replays" in note for note in table.notes) == 1
 
 
 def test_questions_left_out_of_either_backbone_are_counted(inputs):
@@ -80,3 +84,20 @@ def test_questions_left_out_of_either_backbone_are_counted(inputs):
     # Questions without replays are not left out: they keep their answers, whatever the rule.
     assert not any(note.startswith("32B: left out of") for note in notes)
     assert not any("left out of" in n for n in build_tables(inputs, ["A5"])[0].notes)
+
+
+def test_sides_have_the_names_of_the_backbones(inputs):
+    def lose(counts, n):
+        lost = {f"sham_{what}": getattr(counts, f"sham_{what}") * (np.arange(N) >= n)
+                for what in ("flips", "replays")}  # fmt: skip
+        return cs.ReplayCounts(**{**counts.to_dict(), **lost})
+
+    said = "{} questions have no score and keep the original answer"
+    runs = {"": lose(inputs.runs["seed 1"], 3)}
+    for n, told in (
+        (4, [f"7B: {said.format(3)}", f"32B: {said.format(4)}"]),
+        (3, [said.format(3)]),
+    ):
+        second = replace(inputs.second, counts=lose(inputs.second.counts, n))
+        (table,) = build_tables(replace(inputs, runs=runs, second=second), ["A5"])
+        assert [note for note in table.notes if "no score" in note] == told

@@ -53,6 +53,18 @@ def assert_latex_shape(text):
     assert text.isprintable() or "\n" in text
 
 
+def test_a_table_prints_itself_as_text_and_shows_itself_as_html(inputs, hostile):
+    needs, table = build_tables(PaperInputs(runs=inputs.runs), ["2", "A2"])
+    assert str(table) == repr(table) == as_text(table)
+    assert str(needs) == as_text(needs)
+    assert table._repr_html_().count("<tr>") == len(table.rows) + 1
+    assert "<table>" not in needs._repr_html_()
+    shown = hostile._repr_html_()
+    assert "<i>" not in shown
+    assert "<!--" not in shown
+    assert "<td>-0.50</td><td>[-1.00, +0.25]</td><td>3</td>" in shown
+
+
 @pytest.mark.parametrize("published", [False, True])
 def test_latex_is_balanced_and_rectangular(inputs, published):
     for table in build_tables(inputs, published=published):
@@ -65,6 +77,7 @@ def test_names_are_no_markup(hostile):
     assert r"\{e\}\textbackslash{}f\textasciicircum{}\textasciitilde{}\#\$" in text
     assert "[$-1.00$, $+0.25$]" in text
     assert "-{}-run" in text
+    assert not re.search(r"(?<!\\)\$", as_markdown(hostile))  # GitHub's sign of a formula
     page = MarkdownIt("commonmark").enable("table").render(as_markdown(hostile))
     shown = HOSTILE.replace("\n", r"\n")
     cells = [unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", page)]

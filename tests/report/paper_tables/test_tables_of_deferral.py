@@ -72,3 +72,14 @@ def test_several_answerers_and_no_fallback(inputs):
     tables = build_tables(replace(inputs, fallback=None), ["3", "4"])
     assert "--fallback look_more or strong" in tables[0].missing
     assert [row.key for row in tables[1].rows] == [("vanilla",), ("look_more",), ("strong",)]
+
+
+def test_notes_call_rows_by_their_labels(inputs, made):
+    random, rule = (row.labels[0] for row in made["4"].rows[-2:])
+    assert (random, rule) == ("at random, as many as Δ̂ ≤ 0", "Δ̂ ≤ 0, k = 3")
+    assert any(note.startswith(f"{random}: ") for note in made["4"].notes)
+    assert any(note.startswith("every question: ") for note in made["3"].notes)
+    assert any("as many questions as Δ̂ ≤ 0 defers" in note for note in made["3"].notes)
+    for table in made.values():
+        for name in ("score <= 0", "random 4", "random 5", "always: ", "predicted: ", "source: "):
+            assert not any(name in note for note in table.notes)

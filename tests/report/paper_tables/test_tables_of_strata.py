@@ -24,6 +24,13 @@ def test_table_2(inputs, made):
     pairs = [(a, b) for a, yes in covered if yes for b, other in covered if not other]
     auc = sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs)
     assert f"ROC-AUC of the score for gold coverage: {auc:.3f} [" in " ".join(made["2"].notes)
+    sides = [[s for s, yes in covered if yes is side] for side in (True, False)]
+    difference = sum(sides[0]) / len(sides[0]) - sum(sides[1]) / len(sides[1])
+    (told,) = [n for n in made["2"].notes if n.startswith("mean Δ̂, covered − not covered: ")]
+    assert told.split(": ")[1].startswith(f"{difference:+.3f} [")
+    assert any(n.startswith("mean Δ̂, correct − wrong: ") for n in made["2"].notes)
+    for name in ("2", "A3"):
+        assert not any("has its own" in n for n in made[name].notes)
 
 
 def test_table_a3(inputs, made):

@@ -91,7 +91,10 @@ def test_no_scores(inputs):
     none = cs.ReplayCounts(counts.question, zero, zero, zero, zero, cluster=counts.cluster)
     tables = build_tables(replace(inputs, runs={"": none}))
     missing = {table.name for table in tables if table.missing is not None}
-    assert missing == {"2", "3", "A1", "A2", "A3", "A4"}
+    assert missing == {"2", "3", "A1", "A2", "A3", "A4", "A5"}
+    other = replace(inputs, second=replace(inputs.second, counts=none))
+    (a5,) = build_tables(other, "A5")
+    assert a5.missing.startswith("scores of 32B (a question with a valid SHAM")
 
 
 def test_unknown_names_are_refused(inputs):
@@ -184,3 +187,58 @@ def test_tables_without_intervals_say_why_and_speak_of_none(inputs, clusters):
 def test_backbones_have_two_names(inputs, names):
     with pytest.raises(InputError, match="two different names"):
         replace(inputs, name=names[0], second=replace(inputs.second, name=names[1]))
+
+
+def test_one_name_is_one_table_and_no_list_of_letters(inputs):
+    assert [table.name for table in build_tables(inputs, "a2")] == ["A2"]
+    with pytest.raises(InputError, match="unknown table '13'"):
+        build_tables(inputs, "13")
+    with pytest.raises(InputError, match="names=13 must be the name of a table"):
+        build_tables(inputs, 13)
+
+
+def test_inputs_of_another_kind_are_refused_in_one_line(inputs):
+    counts, outcomes = inputs.runs["seed 1"], inputs.outcomes
+    for given, said in (
+        ({"runs": counts}, "runs is a ReplayCounts: it must be a mapping from the id of a run"),
+        ({"runs": {"": outcomes}}, "is a Outcomes"),
+        ({"second": counts}, "second is a ReplayCounts: it must be Backbone"),
+        ({"outcomes": counts}, "outcomes is a ReplayCounts"),
+        ({"pooled": outcomes}, "is a Outcomes"),
+        ({"match": "covered"}, "match='covered' must be a tuple of names"),
+    ):
+        with pytest.raises(InputError, match=said) as error:
+            replace(inputs, **given)
+        assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match="outcomes is a ReplayCounts"):
+        Backbone("32B", counts, counts)
+    with pytest.raises(InputError, match="is a Outcomes"):
+        Backbone("32B", outcomes, outcomes)
+    with pytest.raises(InputError, match="inputs is a ReplayCounts: it must be PaperInputs"):
+        build_tables(counts)
+
+
+def test_a_cell_that_is_not_there_is_refused_with_those_that_are(made, inputs):
+    table = made["3"]
+    with pytest.raises(InputError, match=r"column='repair': table 3 has .*repairs"):
+        table.figure("repair", "delta<=0")
+    with pytest.raises(InputError, match=r"no row 'delta<9' .here. in table 3; .*'delta<=0'"):
+        table.figure("repairs", "delta<9")
+    with pytest.raises(InputError, match="in table 3; its rows are none"):
+        table.figure("repairs", "delta<=0", source="published")
+    (needs,) = build_tables(replace(inputs, second=None), "A5")
+    with pytest.raises(InputError, match="Table A5: needs a second backbone"):
+        needs.figure("source_gain_mean", "7B")
+
+
+def test_a_confidence_of_texts_is_named_by_its_question(inputs):
+    values = [str(i) for i in range(N)]
+    values[7] = "inf"
+    given = judged(
+        inputs.outcomes, inputs.outcomes.original_correct, inputs.outcomes.original_correct,
+        sure=values,
+    )  # fmt: skip
+    said = "holds texts, such as 'inf' of question .*: it must hold finite numbers"
+    with pytest.raises(InputError, match=said) as error:
+        build_tables(replace(inputs, outcomes=given, confidence="sure"), "A4")
+    assert repr(str(inputs.outcomes.question[7])) in str(error.value)
