@@ -73,6 +73,8 @@ _HOME = {
     "summarize_runs": "inference.run_summary",
     "temporal_overlap": "temporal",
     "tie_excess": "inference.tie_excess",
+    "verify_estimator": "testing.verify",
+    "verify_rule": "testing.rules.verify",
     "write_report": "report.html",
     "write_trajectories": "replay.trajectories",
 }
@@ -144,6 +146,8 @@ if TYPE_CHECKING:
     from carve_stats.routing.transfer import rule_transfer as rule_transfer
     from carve_stats.temporal import Overlap as Overlap
     from carve_stats.temporal import temporal_overlap as temporal_overlap
+    from carve_stats.testing.rules.verify import verify_rule as verify_rule
+    from carve_stats.testing.verify import verify_estimator as verify_estimator
 
 
 def __getattr__(name: str) -> Any:

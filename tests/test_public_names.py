@@ -36,6 +36,7 @@ def test_start_up_imports_nothing_heavy(statement):
         "av",
         "onnxruntime",
         "jinja2",
+        "hypothesis",
     )
     script = (
         "import sys\n"

@@ -33,7 +33,7 @@ from carve_stats.replay.seeds import replay_seed
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory
 
-__all__ = ["Replayer", "judge_reply"]
+__all__ = ["Replayer", "judge_reply", "plain_reply"]
 
 # Known by the names of their classes and bases, so that no client library is imported. An
 # HTTPError is an URLError, but one that the server did answer.
@@ -178,7 +178,7 @@ class ReplaySession:
                 frozen=copy_frozen(),
                 seed=seed,
             )
-            reply = _checked(self._settle(self._agent(request)))
+            reply = plain_reply(self._settle(self._agent(request)))
         except (KeyboardInterrupt, RenderingError):
             raise
         except BaseException as error:  # the agent's sys.exit() too is a failure of the agent's
@@ -278,8 +278,24 @@ _OPTIONAL_FIELDS: dict[str, type] = {
 }
 
 
-def _checked(reply: object) -> ReplayReply:
-    """The reply in plain values, if every part of it can be stored and read again."""
+def plain_reply(reply: object) -> ReplayReply:
+    """The reply in plain values, if every part of it can be stored and read again.
+
+    Parameters
+    ----------
+    reply : object
+        What an agent gave.
+
+    Returns
+    -------
+    ReplayReply
+        Its texts are Python's own, and its numbers those that JSON has.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Something else, or a part that cannot be stored; says what it is.
+    """
     if isinstance(reply, str):
         return ReplayReply(text=_plain_text(reply), usage=_NO_USAGE)
     if not isinstance(reply, ReplayReply):

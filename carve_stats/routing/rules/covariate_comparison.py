@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,8 @@ class CovariateComparison:
     >>> CovariateComparison("confidence", "<", 0.5).propensities(questions)
     array([0., 0., 1.])
     """
+
+    decides_on: ClassVar[str] = "question"
 
     name: str
     comparison: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,8 @@ class LowestCovariate:
     >>> LowestCovariate(1, "confidence").propensities(questions)
     array([0., 0., 1.])
     """
+
+    decides_on: ClassVar[str] = "question"
 
     m: int
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ TEXT = "never"
 @dataclass(frozen=True, slots=True)
 class Never:
     """Keep every original answer."""
+
+    decides_on: ClassVar[str] = "question"
 
     @property
     def conditions(self) -> tuple[str, ...]:

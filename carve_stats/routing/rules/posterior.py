@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,8 @@ class PosteriorRule:
     >>> rule.propensities(RuleInput(counts, {}))
     array([0., 1., 0.])
     """
+
+    decides_on: ClassVar[str] = "replays"
 
     figure: str
     comparison: str

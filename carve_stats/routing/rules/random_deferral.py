@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ class RandomDeferral:
     Each of n questions has propensity m/n: the figures are the means of the random choice, and
     nothing is drawn.
     """
+
+    decides_on: ClassVar[str] = "question"
 
     m: int
 

@@ -10,6 +10,8 @@ from carve_stats.replay.agents.scripted import ScriptedAgent, read_script
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory
+from carve_stats.testing.conformance import verify_agent
+from carve_stats.testing.conformance.requests import sample_requests
 
 QUESTION = Trajectory(question_id="q1", answer="A", options={"A": "x", "B": "y"})
 LINES = [
@@ -21,6 +23,19 @@ LINES = [
 def write(path, lines):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return str(path)
+
+
+def test_it_keeps_the_contract_and_reads_the_condition():
+    requests = sample_requests()
+    replies = {
+        (r.question_id, condition, r.repetition): f"The answer is {'ABC'[r.repetition]}."
+        for r in requests
+        for condition in ("self", "sham", "destroy")
+    }
+    assert verify_agent(ScriptedAgent(replies), requests=requests).passed
+    replies["texts", "destroy", 0] = "The answer is D."
+    verification = verify_agent(ScriptedAgent(replies), requests=requests)
+    assert [check.name for check in verification.failed] == ["condition"]
 
 
 def test_a_script_file(tmp_path):

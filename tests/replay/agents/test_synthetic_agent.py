@@ -11,6 +11,7 @@ from carve_stats.replay.agents.synthetic import SyntheticAgent, synthetic_trajec
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayRequest
 from carve_stats.replay.store import RunStore
+from carve_stats.testing.conformance import verify_agent
 
 
 def request(seed, p, *, condition="sham", answer="B", options="ABCD"):
@@ -19,6 +20,13 @@ def request(seed, p, *, condition="sham", answer="B", options="ABCD"):
         options=dict.fromkeys(options, ""), evidence=(), seed=seed,
         frozen={"answer": answer, "p_self": 0.0, "p_sham": p, "p_destroy": 1.0},
     )  # fmt: skip
+
+
+def test_it_keeps_the_contract_and_is_the_one_that_reads_the_condition():
+    verification = verify_agent(
+        SyntheticAgent(), requests=[request(seed, 0.3) for seed in (0, 2**52, 2**53 - 1)]
+    )
+    assert [check.name for check in verification.failed] == ["condition"]
 
 
 def test_flips_and_other_options_have_their_probabilities():

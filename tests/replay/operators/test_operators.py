@@ -1,10 +1,8 @@
-import json
-
-import numpy as np
 import pytest
 
 from carve_stats.errors import InputError
 from carve_stats.replay.operators import load_operator, operator_names
+from carve_stats.testing.conformance import verify_operator
 
 
 def test_the_phase_operator_is_there():
@@ -12,15 +10,11 @@ def test_the_phase_operator_is_there():
 
 
 @pytest.mark.parametrize("name", operator_names())
-def test_every_operator_keeps_shape_and_type_and_obeys_its_seed(name, rng):
+def test_every_operator_does_what_the_loop_relies_on(name):
     operator = load_operator(name)
-    frame = rng.integers(0, 256, (12, 17, 3), np.uint8)
-    first, again, other = (operator(frame, seed=s) for s in (1, 1, 2))
-    assert first.shape == frame.shape
-    assert first.dtype == np.uint8
-    np.testing.assert_array_equal(first, again)
-    assert (first != other).any()
-    assert json.loads(json.dumps(operator.parameters()))["name"] == name
+    verification = verify_operator(operator)
+    assert verification.passed, str(verification)
+    assert operator.parameters()["name"] == name
 
 
 def test_an_unknown_operator_is_refused_with_the_nearest_name():

@@ -1,0 +1,58 @@
+"""A list of a dataclass, one record a replay: ``delta(replays: list[Replay])``."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable
+from typing import Any, get_args, get_origin
+
+from carve_stats.testing.flips import Flips
+from carve_stats.testing.signatures.reading import Parameter, Reading, call_with, parameters_of
+
+__all__ = ["WORDS", "read"]
+
+WORDS = "a list of a dataclass, one record a replay"
+
+_FILLED: dict[Any, Callable[[int], Any]] = {int: int, str: lambda _: "q", float: float}
+
+
+def read(parameters: tuple[Parameter, ...], *, declared: bool) -> Reading | None:
+    """One argument annotated as a list of records with a condition (or arm) and a flip."""
+    required = [p for p in parameters if p.required]
+    if len(required) != 1:
+        return None
+    (only,) = required
+    inside = get_args(only.annotation) if get_origin(only.annotation) is not dict else ()
+    made = inside[0] if inside else None
+    if not (isinstance(made, type) and dataclasses.is_dataclass(made)):
+        return None
+    fields = {f.name: f for f in parameters_of(made) or ()}
+    arm = next((name for name in ("condition", "arm") if name in fields), None)
+    flip = next((name for name in ("flip", "flipped") if name in fields), None)
+    rest = [f for f in fields.values() if f.required and f.name not in (arm, flip)]
+    if arm is None or flip is None or any(f.annotation not in _FILLED for f in rest):
+        return None
+    names = _condition_names(fields[arm].annotation)
+    if not {"sham", "destroy"} <= names.keys():
+        return None
+
+    def make(flips: Flips) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        rows = [
+            made(**{f.name: _FILLED[f.annotation](i) for f in rest}, **{arm: names[c], flip: value})
+            for c, replays in zip(("sham", "destroy", "self"), flips, strict=True)
+            if c in names
+            for i, value in enumerate(None if f is None else bool(f) for f in replays)
+        ]
+        return call_with(parameters, {only.name: rows})
+
+    words = f"{only.name} = a list of {made.__name__}, {flip} = None an invalid replay"
+    return Reading(words, make, takes_self="self" in names)
+
+
+def _condition_names(annotation: Any) -> dict[str, Any]:
+    """What this record calls each condition: members of an enumeration, or texts."""
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        return {member.name.lower(): member for member in annotation}
+    named = [value for value in get_args(annotation) if isinstance(value, str)]
+    return {value.lower(): value for value in named or ("sham", "destroy", "self")}

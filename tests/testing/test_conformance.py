@@ -1,0 +1,383 @@
+"""Agents, operators and readers: right ones pass, and each fault is named by its check."""
+
+import itertools
+import json
+import random
+import threading
+
+import numpy as np
+import pandas
+import pytest
+from log_forms import count_by_hand
+
+from carve_stats.counts import ReplayCounts
+from carve_stats.errors import InputError
+from carve_stats.logs.reader import read_replays
+from carve_stats.replay.evidence.frames import decode_picture
+from carve_stats.replay.protocols import ReplayReply
+from carve_stats.testing.conformance import verify_agent, verify_operator, verify_reader
+from carve_stats.testing.conformance.requests import other_evidence, png, sample_requests
+
+
+def failed(verification):
+    return {check.name for check in verification.failed}
+
+
+# Agents
+
+
+def looks(request):
+    seen = "".join(item.text or str(len(item.frames[0].data)) for item in request.evidence)
+    return "ABCD"[(sum(map(ord, seen)) + request.seed) % 4]
+
+
+async def waits(request):
+    return ReplayReply(text=looks(request), usage={"tokens": 3, "cached": False}, model="m")
+
+
+class Whole:
+    def __call__(self, request, /):
+        return ReplayReply(text="?", answer=looks(request))
+
+    def fingerprint(self):
+        return {"name": "whole", "sizes": [1, 2], "temperature": None}
+
+    def render(self, evidence, *, seed):
+        return f"{len(evidence.frames)} frames, {seed}"
+
+
+@pytest.mark.parametrize("agent", [looks, waits, Whole()], ids=["function", "coroutine", "object"])
+def test_right_agents_pass(agent):
+    verification = verify_agent(agent)
+    assert verification.passed, str(verification)
+    assert not verification.notes
+    assert verification["pickle"].passed
+    assert verification["fingerprint"].passed is (True if type(agent) is Whole else None)
+
+
+calls = itertools.count()
+
+
+def counts_calls(request):
+    return "ABCDB"[next(calls) % 5]
+
+
+def spoils_options(request):
+    request.options["E"] = "none of these"
+    return looks(request)
+
+
+def spoils_frozen(request):
+    request.frozen["notes"].append("again")
+    return looks(request)
+
+
+class Changing(Whole):
+    def __init__(self):
+        self.answered = 0
+
+    def __call__(self, request, /):
+        self.answered += 1
+        return looks(request)
+
+    def fingerprint(self):
+        return {"answered": self.answered}
+
+
+class Unwritable(Whole):
+    def fingerprint(self):
+        return {"path": {1, 2}}
+
+
+class Unreadable(Whole):
+    def fingerprint(self):
+        return {"sizes": (1, 2)}
+
+
+class Rendering(Whole):
+    def render(self, evidence, *, seed):
+        return ["a frame"]
+
+
+class Dreaming(Whole):
+    def render(self, evidence, *, seed):
+        return f"dream {next(calls)}"
+
+
+class ThreadBound:
+    def __init__(self):
+        self.home = threading.get_ident()
+
+    def __call__(self, request):
+        if threading.get_ident() != self.home:
+            raise RuntimeError("made in another thread")
+        return looks(request)
+
+
+class Forgetful(Whole):
+    """Its copy has lost what it answers from."""
+
+    def __init__(self):
+        self.letters = "ABCD"
+
+    def __call__(self, request, /):
+        return self.letters[request.seed % 2]
+
+    def __getstate__(self):
+        return {"letters": "DDDD"}
+
+
+WRONG_AGENTS = {
+    "no reply": (lambda request: 7, {"replies", "usage", "repeatable", "condition", "threads"}),
+    "usage in words": (
+        lambda request: ReplayReply(text="A", usage={"tokens": "many"}),
+        {"replies", "usage", "repeatable", "condition", "threads"},
+    ),
+    "usage below 0": (lambda request: ReplayReply(text="A", usage={"tokens": -1}), {"usage"}),
+    "reads the condition": (
+        lambda request: "A" if request.condition == "destroy" else "B", {"condition"},
+    ),
+    "counts its calls": (counts_calls, {"repeatable", "condition", "pickle", "threads"}),
+    "draws globally": (
+        lambda request: random.choice(["A"] * 9 + ["B"]) and "A", {"generators"},
+    ),
+    "spoils the options": (spoils_options, {"request"}),
+    "spoils the frozen state": (spoils_frozen, {"request"}),
+    "a fingerprint that changes": (Changing(), {"fingerprint"}),
+    "a fingerprint that is no JSON": (Unwritable(), {"fingerprint"}),
+    "a fingerprint that JSON changes": (Unreadable(), {"fingerprint"}),
+    "renders no text": (Rendering(), {"render"}),
+    "renders at random": (Dreaming(), {"render"}),
+    "bound to a thread": (ThreadBound(), {"threads"}),
+    "forgets when pickled": (Forgetful(), {"pickle"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_AGENTS)
+def test_each_wrong_agent_is_caught(name):
+    agent, expected = WRONG_AGENTS[name]
+    verification = verify_agent(agent)
+    assert failed(verification) == expected, str(verification)
+    assert not verification.passed
+
+
+def test_a_counterexample_names_its_request():
+    verification = verify_agent(WRONG_AGENTS["reads the condition"][0])
+    assert verification["condition"].counterexample == (
+        "question 'texts', sham, repetition 0, seed 0: it answers 'B', and 'A' in destroy; an agent"
+        " that reads the condition is not being audited"
+    )
+
+
+def test_an_agent_that_does_not_look_is_told_and_not_failed():
+    verification = verify_agent(lambda request: "A")
+    assert verification.passed
+    assert "it may not look at the evidence" in verification.notes[0]
+
+
+def test_of_an_agent_that_draws_less_is_asked():
+    verification = verify_agent(counts_calls, deterministic=False)
+    assert verification.passed
+    unasked = ("repeatable", "condition", "pickle")
+    assert [verification[name].passed for name in unasked] == [None] * 3
+
+
+def test_no_request_is_refused():
+    with pytest.raises(InputError, match="requests is empty"):
+        verify_agent(looks, requests=[])
+
+
+def test_the_sample_pictures_are_pictures(rng):
+    pixels = rng.integers(0, 256, (3, 5, 3), np.uint8)
+    np.testing.assert_array_equal(decode_picture(png(pixels), name="one"), pixels)
+    request = sample_requests()[-1]
+    frames = [
+        f.pixels() for one in (request, other_evidence(request)) for f in one.evidence[0].frames
+    ]
+    assert {frame.shape for frame in frames} == {(32, 32, 3)}
+    assert (frames[0] != frames[2]).any()
+
+
+# Operators
+
+
+class Operator:
+    """Turns a frame round, or not, by its seed."""
+
+    def __call__(self, pixels, /, *, seed):
+        return np.roll(pixels, seed, axis=(0, 1))
+
+    def parameters(self):
+        return {"name": "roll"}
+
+
+class FirstPixel(Operator):
+    def __call__(self, pixels, /, *, seed):
+        pixels[0, 0] = seed % 256
+        return pixels.copy()
+
+
+class SquareOnly(Operator):
+    def __call__(self, pixels, /, *, seed):
+        return np.roll(pixels, seed, axis=(0, 1)).transpose(1, 0, 2)
+
+
+class EvenOnly(Operator):
+    """Loses the last column where the width is odd."""
+
+    def __call__(self, pixels, /, *, seed):
+        return np.roll(pixels, seed, axis=0)[:, : max(1, pixels.shape[1] // 2 * 2)]
+
+
+class Floats(Operator):
+    def __call__(self, pixels, /, *, seed):
+        return np.roll(pixels, seed, axis=(0, 1)) * 1.0
+
+
+class OwnSeed(Operator):
+    def __call__(self, pixels, /, *, seed):
+        return np.random.default_rng().permuted(pixels)
+
+
+class NoSeed(Operator):
+    def __call__(self, pixels, /, *, seed):
+        return pixels[::-1]
+
+
+class GlobalSeed(Operator):
+    def __call__(self, pixels, /, *, seed):
+        np.random.seed(seed % 2**32)  # noqa: NPY002
+        return np.random.permutation(pixels)  # noqa: NPY002
+
+
+class MemoryOrder(Operator):
+    def __call__(self, pixels, /, *, seed):
+        return np.roll(pixels.ravel(order="K"), seed).reshape(pixels.shape)
+
+
+class SharedBuffer(Operator):
+    """Hands out the array that its next call writes to."""
+
+    def __init__(self):
+        self.buffer = np.zeros((16, 17, 3), np.uint8)
+
+    def __call__(self, pixels, /, *, seed):
+        if pixels.shape != self.buffer.shape:
+            return np.roll(pixels, seed, axis=(0, 1))
+        self.buffer[:] = np.roll(pixels, seed, axis=(0, 1))
+        return self.buffer
+
+
+class Unnamed(Operator):
+    def parameters(self):
+        return {"strength": 1}
+
+
+class NumPyParameter(Operator):
+    def parameters(self):
+        return {"name": "roll", "strength": np.float32(1)}
+
+
+WRONG_OPERATORS = {
+    FirstPixel: ("input", "a frame of 1 x 1 pixels, seed 0"),
+    SquareOnly: ("shape and type", "a frame of 1 x 2 pixels, seed 0"),
+    EvenOnly: ("shape and type", "a frame of 1 x 7 pixels, seed 0"),
+    Floats: ("shape and type", "a frame of 1 x 1 pixels, seed 0"),
+    OwnSeed: ("repeatable", "a frame of"),
+    NoSeed: ("seeds", "a frame of 16 x 17 pixels"),
+    GlobalSeed: ("generators", "a frame of 1 x 1 pixels, seed 0"),
+    MemoryOrder: ("layout", "a frame of"),
+    SharedBuffer: ("kept frames", "a frame of 16 x 17 pixels, seed 0: a later call"),
+    Unnamed: ("parameters", "{'strength': 1} has no name"),
+    NumPyParameter: ("parameters", "{'name': 'roll', 'strength': "),
+}
+
+
+def test_a_right_operator_passes():
+    verification = verify_operator(Operator())
+    assert verification.passed, str(verification)
+
+
+@pytest.mark.parametrize("make", WRONG_OPERATORS)
+def test_each_wrong_operator_is_caught_on_the_smallest_frame(make):
+    check, beginning = WRONG_OPERATORS[make]
+    verification = verify_operator(make())
+    assert check in failed(verification), str(verification)
+    assert verification[check].counterexample.startswith(beginning)
+
+
+def test_a_frame_that_cannot_be_written_to_is_enough():
+    class Writing(Operator):
+        def __call__(self, pixels, /, *, seed):
+            pixels[:] = pixels
+            return np.roll(pixels, seed, axis=(0, 1))
+
+    found = verify_operator(Writing())["input"].counterexample
+    assert found == (
+        "a frame of 1 x 1 pixels, seed 0: it raises ValueError: assignment destination is read-only"
+    )
+
+
+# Readers
+
+
+def as_json(records, folder):
+    path = folder / "log.json"
+    path.write_text(json.dumps(records))
+    return path
+
+
+def by_hand(**faults):
+    """A reader of such files, and of lists of them, in plain Python; with faults on request."""
+
+    def read(source):
+        paths = source if isinstance(source, list) else [source]
+        records = [one for path in paths for one in json.loads(path.read_text())]
+        return count_by_hand(records, **faults)
+
+    return read
+
+
+def test_right_readers_pass():
+    assert verify_reader(by_hand(), as_json).passed
+    verification = verify_reader(read_replays, lambda records, folder: pandas.DataFrame(records))
+    assert verification.passed, str(verification)
+
+
+FAULTS = {
+    # fault: (checks that must fail, records in the smallest log)
+    "invalid_as_none": ({"invalid"}, 1),
+    "invalid_as_flip": ({"invalid"}, 1),
+    "last_attempt": ({"retries"}, 2),
+    "copies_count": ({"duplicates"}, 2),
+    "arms_swapped": ({"counts"}, 1),
+    "last_record_lost": ({"counts", "accounting"}, 1),
+    "numbers_as_ids": ({"ids"}, 1),
+    "first_line_wins": ({"row order"}, 2),
+    "no_ledger": ({"accounting"}, 1),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_wrong_reader_is_caught_with_a_smallest_log(fault):
+    expected, records = FAULTS[fault]
+    verification = verify_reader(by_hand(**{fault: True}), as_json)
+    assert expected <= failed(verification), str(verification)
+    for name in expected:
+        shown = verification[name].counterexample
+        assert shown.startswith(f"{records} record{'s' * (records > 1)} ("), shown
+
+
+def test_a_reader_of_single_sources_says_so():
+    verification = verify_reader(by_hand(), as_json, several=False)
+    assert verification.passed
+    assert verification["parts"].passed is None
+
+
+def test_a_reader_that_raises_is_told_without_the_place_of_the_temporary_file():
+    def read(path):
+        raise ValueError(f"{path}: what is this?")
+
+    found = verify_reader(read, as_json)["counts"].counterexample
+    assert found.endswith("it raises ValueError: log.json: what is this?")
+    assert isinstance(count_by_hand([]), ReplayCounts)

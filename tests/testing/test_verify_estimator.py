@@ -1,0 +1,224 @@
+"""Right estimators pass, whatever they take and return; what cannot be read is refused in words."""
+
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+from right_estimators import RIGHT, Audit, decimals, fractions
+
+import carve_stats as cs
+from carve_stats.errors import InputError
+from carve_stats.testing.flips import Flips
+from carve_stats.testing.signatures import read_signature, signatures
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_estimator_passes(name, monkeypatch):
+    monkeypatch.setattr("carve_stats.testing.search.LONGER", 10)  # one is tried on more below
+    function, _ = RIGHT[name]
+    verification = cs.verify_estimator(function, k=3)
+    assert verification.passed, str(verification)
+    assert not verification.failed
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_one_signature_and_no_other_is_the_functions(name):
+    from carve_stats.testing.signatures.reading import parameters_of
+
+    function, signature = RIGHT[name]
+    parameters = parameters_of(function)
+    claims = [n for n, m in signatures().items() if m.read(parameters, declared=False) is not None]
+    assert claims == [signature]
+
+
+def test_all_pairs_of_sequences_up_to_five_are_tried_by_default():
+    seen = set()
+
+    def counted(sham, destroy):
+        seen.add((tuple(sham), tuple(destroy)))
+        return fractions(sham, destroy)
+
+    verification = cs.verify_estimator(counted)
+    assert verification.passed
+    arms = sum(3**k for k in range(6))
+    small = {pair for pair in seen if max(map(len, pair)) <= 5}
+    assert len(small) == arms**2 == 132496
+    assert "132,496" in verification.tried
+    longer = [pair for pair in seen if max(map(len, pair)) > 5]
+    assert max(max(map(len, pair)) for pair in longer) > 20
+    assert any(None in sham + destroy for sham, destroy in longer)
+    assert any(None not in sham + destroy and len(sham) > 10 for sham, destroy in longer)
+
+
+def test_what_does_not_apply_says_so():
+    verification = cs.verify_estimator(RIGHT["four_counts"][0], k=2)
+    order, invalid, own = (verification[n] for n in ("order", "invalid replays", "self"))
+    assert (order.passed, invalid.passed, own.passed) == (None, None, None)
+    assert order.note == "it is given counts, which have no order"
+    assert invalid.note == "it is only given valid replays"
+    assert cs.verify_estimator(RIGHT["tuples_and_self"][0], k=1)["self"].passed is True
+
+
+def test_a_decimal_is_on_the_wrong_side_of_two_thirds():
+    failed = cs.verify_estimator(decimals, k=3).failed
+    assert [check.name for check in failed] == ["thresholds"]
+
+
+def test_names_that_mean_nothing_are_read_in_order_and_the_result_says_so():
+    verification = cs.verify_estimator(lambda before, after: fractions(before, after), k=1)
+    assert "before = SHAM, after = DESTROY" in verification.signature
+    assert verification.notes[0].startswith("The names 'before' and 'after' do not say which arm")
+    four = read_signature(lambda a, b, c, d: None, None)
+    assert four.make(Flips((1, 0), (1,))) == ((), {"a": 1, "b": 2, "c": 1, "d": 1})
+
+
+def test_a_declared_signature_is_used():
+    def misleading(records):
+        return fractions(records["sham"], records["destroy"])
+
+    assert cs.verify_estimator(misleading, signature="mapping", k=2).passed
+    wrong = cs.verify_estimator(misleading, k=2)
+    assert wrong["runs"].counterexample.count("TypeError") == 1
+    assert [check.passed for check in wrong.checks].count(True) == 1  # it leaves its input
+    assert "raises" in wrong["runs"].counterexample
+
+
+def test_adapt_calls_what_no_signature_fits():
+    def scaled(pairs, *, scale):
+        return fractions([s for s, _ in pairs], [d for _, d in pairs]) if pairs else None
+
+    def adapt(sham, destroy, self_flips):
+        n = max(len(sham), len(destroy))
+        filled = [arm + [None] * (n - len(arm)) for arm in (sham, destroy)]
+        return ([*zip(*filled, strict=True)],), {"scale": 1}
+
+    with pytest.raises(InputError, match=r"parameters \(pairs, scale\).*adapt="):
+        cs.verify_estimator(scaled)
+    verification = cs.verify_estimator(scaled, adapt=adapt, k=3)
+    assert verification.passed, str(verification)
+    assert verification.signature == "what adapt makes of the flips"
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ("0.5", "returns '0.5', which is no score"),
+        (True, "returns True, which is no score"),
+        ([1, 2], "returns [1, 2], which is no score"),
+        ({"p": 1}, "returns {'p': 1}, which is no score"),
+        (1j, "returns 1j, which is no score"),
+    ],
+)
+def test_a_result_that_is_no_score_is_told(result, words):
+    verification = cs.verify_estimator(lambda sham, destroy: result, k=1)
+    assert words in verification["runs"].counterexample
+    assert verification["value"].passed is None  # nothing to look at
+
+
+def test_infinity_is_a_value_and_a_wrong_one():
+    verification = cs.verify_estimator(lambda sham, destroy: float("inf"), k=2)
+    assert "says inf" in verification["value"].counterexample
+    assert verification["unbiased"].passed is False
+    assert verification["distribution"].passed is False
+
+
+def test_an_estimator_that_exits_fails_in_words():
+    def leaves(sham, destroy):
+        sys.exit("no arguments")
+
+    verification = cs.verify_estimator(leaves, k=1)
+    assert "raises SystemExit: no arguments" in verification["runs"].counterexample
+    assert not verification.passed
+
+
+def test_a_value_error_with_valid_replays_is_a_failure():
+    def shy(sham, destroy):
+        if sum(f or 0 for f in sham):
+            raise ValueError("too\nmany")
+        return fractions(sham, destroy)
+
+    words = cs.verify_estimator(shy, k=2)["runs"].counterexample
+    assert words == (
+        "SHAM 1 of 1 flipped (1), DESTROY 0 of 1 flipped (0): the function raises ValueError: too"
+        " many"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"function": 3}, "estimator 'int' is int: give a function"),
+        ({"function": "nowhere"}, "of the form 'package.module:function'"),
+        ({"function": "math:no_such"}, "unknown name 'no_such'"),
+        ({"function": "no_such_module_x:f"}, "cannot import 'no_such_module_x'"),
+        ({"function": fractions, "k": 0}, "k=0 must be a whole number from 1 to 6"),
+        ({"function": fractions, "k": True}, "k=True must be"),
+        ({"function": fractions, "signature": "list"}, "did you mean 'lists'"),
+        ({"function": fractions, "signature": "counts"}, "not those of signature='counts'"),
+        ({"function": fractions, "signature": "lists", "adapt": print}, "give one"),
+        ({"function": fractions, "adapt": lambda s, d, o: 3}, "adapt must take the lists"),
+        ({"function": print}, "which cannot be told"),
+        ({"function": lambda sham: 0}, r"parameters \(sham\) are none that is known"),
+        ({"function": lambda sham, destroy, alpha: 0}, r"\(sham, destroy, alpha\)"),
+    ],
+)
+def test_wrong_input_is_one_line(arguments, message):
+    with pytest.raises(InputError, match=message) as caught:
+        cs.verify_estimator(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_module_of_the_working_directory_is_found_and_nothing_is_written(tmp_path):
+    (tmp_path / "theirs.py").write_text(
+        "def delta(sham, destroy):\n"
+        "    s, d = ([f for f in arm if f is not None] for arm in (sham, destroy))\n"
+        "    if s and d:\n"
+        "        return (sum(d) * len(s) - sum(s) * len(d)) / (len(s) * len(d))\n"
+    )
+    code = (
+        "import carve_stats as cs, random\n"
+        "before = random.getstate()\n"
+        "print(cs.verify_estimator('theirs:delta', k=2).passed, random.getstate() == before)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "True True\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs.py"]
+
+
+def test_a_class_is_called_with_flips():
+    assert cs.verify_estimator(Audit, k=1).subject == "estimator Audit"
+
+
+def test_without_hypothesis_one_line_says_what_to_install():
+    code = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from carve_stats.errors import MissingExtraError\n"
+        "try:\n    import carve_stats.testing\n"
+        "except MissingExtraError as error:\n    print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == (
+        "carve_stats.testing needs Hypothesis: pip install 'carve-stats[testing]'\n"
+    )
+
+
+def test_progress_is_told_to_the_end():
+    told = []
+    cs.verify_estimator(fractions, k=2, progress=lambda done, total: told.append((done, total)))
+    assert told[0] == (0, 169)
+    assert told[-1] == (169, 169)
+
+
+def test_exact_values_must_be_exact():
+    def nearly(sham, destroy):
+        score = fractions(sham, destroy)
+        return None if score is None else score + Fraction(1, 10**30)
+
+    assert "value" in [check.name for check in cs.verify_estimator(nearly, k=1).failed]
