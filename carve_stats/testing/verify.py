@@ -9,10 +9,12 @@ from typing import Any
 from carve_stats.errors import InputError
 from carve_stats.replay.agents.python import import_object
 from carve_stats.testing.estimator import Estimator
-from carve_stats.testing.flips import all_flips
+from carve_stats.testing.flips import Flips, all_flips
 from carve_stats.testing.properties import properties
+from carve_stats.testing.results import Failed
 from carve_stats.testing.search import LONGER, Progress, check_longer, check_small
 from carve_stats.testing.signatures import adapted, read_signature
+from carve_stats.testing.signatures.reading import Reading
 from carve_stats.testing.verification import Check, Verification
 
 __all__ = ["verify_estimator"]
@@ -91,7 +93,10 @@ def verify_estimator(
         raise InputError("signature and adapt both say how to call the estimator: give one")
     found, name = _find(function)
     reading = read_signature(found, signature) if adapt is None else adapted(adapt)
-    estimator = Estimator(found, reading)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator = _understood(found, reading)
+    reading = estimator.reading
     reasons = {one: one.applies(reading) for one in properties()}
     wanted = [one for one, reason in reasons.items() if reason is None]
     questions = all_flips(k, invalid=reading.takes_invalid, ordered=reading.ordered)
@@ -110,6 +115,17 @@ def verify_estimator(
     return Verification(
         f"estimator {name}", reading.words, tried, checks, (*reading.notes, _LEGEND)
     )
+
+
+def _understood(function: Callable[..., Any], reading: Reading) -> Estimator:
+    """The estimator, called with the spelling of the conditions to which it gives a score."""
+    spelled = [Estimator(function, one) for one in (reading, *reading.others)]
+    flips = Flips((0,), (1,))  # whose score is 1
+    for given in (lambda value: value == 1, lambda value: not isinstance(value, Failed | None)):
+        for estimator in spelled:
+            if given(estimator(flips)):
+                return estimator
+    return spelled[0]
 
 
 def _find(function: Callable[..., Any] | str) -> tuple[Callable[..., Any], str]:

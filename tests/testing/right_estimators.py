@@ -196,6 +196,38 @@ def rows_of_dicts(rows: list[dict[str, Any]]):
 
 
 @dataclass
+class Logged:
+    """A record as in a log: conditions in capitals, and an id that nobody needs here."""
+
+    question_id: str
+    condition: str
+    flip: bool | None
+
+
+@right("records")
+def records_in_capitals(replays: list[Logged]) -> Result:
+    sham, destroy = (
+        [r.flip for r in replays if r.condition == c and r.flip is not None]
+        for c in ("SHAM", "DESTROY")
+    )
+    if not (sham and destroy):
+        return Result(None)
+    return Result(float(fractions(sham, destroy)))
+
+
+@right("mapping")
+def a_mapping_in_capitals(arms: dict[str, list[int | None]]):
+    return fractions(arms.get("SHAM", []), arms.get("DESTROY", []))
+
+
+@right("rows")
+def rows_with_titles(rows: list[dict[str, Any]]):
+    return fractions(
+        *([r["flip"] for r in rows if r["condition"] == c] for c in ("Sham", "Destroy"))
+    )
+
+
+@dataclass
 class Audit:
     """A class that is the estimator: made of flips, with the score as an attribute."""
 

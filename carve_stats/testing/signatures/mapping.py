@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from carve_stats.testing.flips import Flips
-from carve_stats.testing.signatures.reading import Parameter, Reading, call_with
+from carve_stats.testing.signatures.reading import Parameter, Reading, call_with, in_spellings
 
 __all__ = ["WORDS", "read"]
 
@@ -24,8 +25,15 @@ def read(parameters: tuple[Parameter, ...], *, declared: bool) -> Reading | None
     if not (declared or annotated or named):
         return None
 
+    return in_spellings(lambda spell: _reading(parameters, only, spell))
+
+
+def _reading(
+    parameters: tuple[Parameter, ...], only: Parameter, spell: Callable[[str], str]
+) -> Reading:
     def make(flips: Flips) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        arms = {"sham": list(flips.sham), "destroy": list(flips.destroy)}
+        arms = {spell("sham"): list(flips.sham), spell("destroy"): list(flips.destroy)}
         return call_with(parameters, {only.name: arms})
 
-    return Reading(f"{only.name} = {WORDS}", make)
+    words = WORDS.replace("sham", spell("sham")).replace("destroy", spell("destroy"))
+    return Reading(f"{only.name} = {words}", make)

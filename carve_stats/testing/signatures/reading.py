@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from carve_stats.testing.flips import Flips
 
-__all__ = ["Parameter", "Reading", "call_with", "parameters_of"]
+__all__ = ["Parameter", "Reading", "call_with", "in_spellings", "parameters_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,8 @@ class Reading:
         Whether the arguments hold the order of replays, the invalid ones, the SELF replays.
     notes : tuple of str
         What had to be guessed.
+    others : tuple of Reading
+        The same with the conditions spelled otherwise, for a function to which these mean nothing.
     """
 
     words: str
@@ -71,6 +73,24 @@ class Reading:
     takes_invalid: bool = True
     takes_self: bool = False
     notes: tuple[str, ...] = ()
+    others: tuple[Reading, ...] = ()
+
+
+def in_spellings(read: Callable[[Callable[[str], str]], Reading]) -> Reading:
+    """The reading with conditions in small letters; ``SHAM`` and ``Sham`` are its others.
+
+    Parameters
+    ----------
+    read : callable
+        From how a condition is spelled to the reading.
+
+    Returns
+    -------
+    Reading
+        The first of the three.
+    """
+    first, *others = (read(spell) for spell in (str.lower, str.upper, str.title))
+    return replace(first, others=tuple(others))
 
 
 def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...] | None:

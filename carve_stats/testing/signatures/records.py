@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_origin
 
 from carve_stats.testing.flips import Flips
-from carve_stats.testing.signatures.reading import Parameter, Reading, call_with, parameters_of
+from carve_stats.testing.signatures.reading import (
+    Parameter,
+    Reading,
+    call_with,
+    in_spellings,
+    parameters_of,
+)
 
 __all__ = ["WORDS", "read"]
 
 WORDS = "a list of a dataclass, one record a replay"
 
+_CONDITIONS = ("sham", "destroy", "self")
 _FILLED: dict[Any, Callable[[int], Any]] = {int: int, str: lambda _: "q", float: float}
 
 
@@ -34,25 +41,34 @@ def read(parameters: tuple[Parameter, ...], *, declared: bool) -> Reading | None
     if arm is None or flip is None or any(f.annotation not in _FILLED for f in rest):
         return None
     names = _condition_names(fields[arm].annotation)
-    if not {"sham", "destroy"} <= names.keys():
+    if names is not None and not {"sham", "destroy"} <= names.keys():
         return None
 
-    def make(flips: Flips) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        rows = [
-            made(**{f.name: _FILLED[f.annotation](i) for f in rest}, **{arm: names[c], flip: value})
-            for c, replays in zip(("sham", "destroy", "self"), flips, strict=True)
-            if c in names
-            for i, value in enumerate(None if f is None else bool(f) for f in replays)
-        ]
-        return call_with(parameters, {only.name: rows})
+    def reading(names: Mapping[str, Any]) -> Reading:
+        def make(flips: Flips) -> tuple[tuple[Any, ...], dict[str, Any]]:
+            rows = [
+                made(
+                    **{f.name: _FILLED[f.annotation](i) for f in rest},
+                    **{arm: names[c], flip: value},
+                )
+                for c, replays in zip(_CONDITIONS, flips, strict=True)
+                if c in names
+                for i, value in enumerate(None if f is None else bool(f) for f in replays)
+            ]
+            return call_with(parameters, {only.name: rows})
 
-    words = f"{only.name} = a list of {made.__name__}, {flip} = None an invalid replay"
-    return Reading(words, make, takes_self="self" in names)
+        shown = f"{only.name} = a list of {made.__name__}, {arm} = {names['sham']!r}"
+        words = f"{shown} and {names['destroy']!r}, {flip} = None an invalid replay"
+        return Reading(words, make, takes_self="self" in names)
+
+    if names is not None:
+        return reading(names)
+    return in_spellings(lambda spell: reading({c: spell(c) for c in _CONDITIONS}))
 
 
-def _condition_names(annotation: Any) -> dict[str, Any]:
-    """What this record calls each condition: members of an enumeration, or texts."""
+def _condition_names(annotation: Any) -> dict[str, Any] | None:
+    """What this record calls each condition: members of an enumeration, or literal texts."""
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
         return {member.name.lower(): member for member in annotation}
     named = [value for value in get_args(annotation) if isinstance(value, str)]
-    return {value.lower(): value for value in named or ("sham", "destroy", "self")}
+    return {value.lower(): value for value in named} or None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from carve_stats.testing.flips import Flips
-from carve_stats.testing.signatures.reading import Parameter, Reading, call_with
+from carve_stats.testing.signatures.reading import Parameter, Reading, call_with, in_spellings
 
 __all__ = ["WORDS", "read"]
 
@@ -25,11 +26,17 @@ def read(parameters: tuple[Parameter, ...], *, declared: bool) -> Reading | None
     if not (declared or (annotated and not starts) or named):
         return None
 
+    return in_spellings(lambda spell: _reading(parameters, only, spell))
+
+
+def _reading(
+    parameters: tuple[Parameter, ...], only: Parameter, spell: Callable[[str], str]
+) -> Reading:
     def make(flips: Flips) -> tuple[tuple[Any, ...], dict[str, Any]]:
         rows = [
             {
                 "question": "q",
-                "condition": condition,
+                "condition": spell(condition),
                 "repetition": repetition,
                 "flip": None if flip is None else bool(flip),
             }
@@ -38,4 +45,4 @@ def read(parameters: tuple[Parameter, ...], *, declared: bool) -> Reading | None
         ]
         return call_with(parameters, {only.name: rows})
 
-    return Reading(f"{only.name} = {WORDS}", make, takes_self=True)
+    return Reading(f"{only.name} = {WORDS.replace('sham', spell('sham'))}", make, takes_self=True)
