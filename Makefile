@@ -40,8 +40,8 @@ check: .venv/dev.stamp  ## lint, types and the import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-prove: .venv/dev.stamp  ## check every theorem under proofs/
-	$(BIN)/python -m pytest -n 0 proofs
+prove: .venv/dev.stamp  ## check every theorem under proofs/, and write proofs/THEOREMS.html
+	$(BIN)/python -m pytest proofs --page proofs/THEOREMS.html
 
 simulate: .venv/dev.stamp  ## run every study: claim, grid, accepted or rejected; half an hour
 	@for f in simulations/study_*.py; do $(BIN)/python $$f || exit 1; done

@@ -1,0 +1,122 @@
+"""A statement that is broken is found: by its own proof, or by the functions that rest on it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sympy
+from theorem import FOLDER, find_theorems, load_theorem
+
+PATHS = find_theorems()
+NAMES = [path.stem for path in PATHS]
+_FORMULAS = [(path, name) for path in PATHS for name in load_theorem(path).formulas]
+
+
+def broken(formula):
+    """The same relation with the sign of its right side turned, or the relation itself."""
+    if isinstance(formula, sympy.Eq):
+        right = -formula.rhs if formula.rhs != 0 else sympy.Integer(1)
+        return sympy.Eq(formula.lhs, right, evaluate=False)
+    if isinstance(formula, sympy.core.relational.Relational):
+        return formula.func(formula.rhs, formula.lhs, evaluate=False)
+    raise TypeError(f"{formula} is a {type(formula).__name__}: state a relation")
+
+
+@pytest.mark.parametrize("path", PATHS, ids=NAMES)
+def test_a_theorem_has_a_check_for_each_step_and_one_of_the_package(path):
+    theorem = load_theorem(path)
+    assert theorem.title
+    assert theorem.references
+    assert theorem.used_by
+    assert theorem.steps == list(range(1, len(theorem.steps) + 1))
+    checked = [check.step for check in theorem.checks if check.step is not None]
+    assert sorted(set(checked)) == theorem.steps
+    assert any(check.step is None for check in theorem.checks)
+    assert sorted(theorem.shown) == sorted(theorem.formulas)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=NAMES)
+def test_steps_are_symbolic(path):
+    """No step compares rounded numbers or draws any: floats are for the implementation."""
+    for function in ast.parse(path.read_text()).body:
+        if not (isinstance(function, ast.FunctionDef) and function.name.startswith("test_step")):
+            continue
+        for node in ast.walk(function):
+            constant = isinstance(node, ast.Constant) and isinstance(node.value, float)
+            named = getattr(node, "id", getattr(node, "attr", ""))
+            assert not constant, f"{function.name} has a float"
+            assert named not in {"approx", "float", "evalf", "n", "random", "allclose", "cs"}
+
+
+@pytest.mark.parametrize(("path", "name"), _FORMULAS, ids=[f"{p.stem}-{n}" for p, n in _FORMULAS])
+def test_a_formula_with_a_sign_turned_fails_its_proof(path, name):
+    theorem = load_theorem(path)
+    theorem.module.FORMULAS[name] = broken(theorem.formulas[name])
+    steps = [check.name for check in theorem.checks if check.step is not None]
+    assert any(_fails(getattr(theorem.module, step)) for step in steps)
+
+
+def _fails(check):
+    try:
+        check()
+    except (AssertionError, ValueError, TypeError, AttributeError, KeyError):
+        return True
+    return False
+
+
+# A kernel, what is said there once, the same with a sign turned, and the theorem that finds it.
+MUTANTS = [
+    ("difference.py", "inverse * now + g *", "inverse * now - g *", "thm_law"),
+    ("law.py", "k_a * (meets - leaves)", "k_a * (meets + leaves)", "thm_gradient"),
+    ("tie.py", "math.log1p(-drop)", "math.log1p(drop)", "thm_trapezoid"),
+    ("small.py", "below = below * qv + x *", "below = below * qv - x *", "thm_expected_sign"),
+    ("bernstein.py", "0.5 * (cell[i] + cell", "0.5 * (cell[i] - cell", "thm_exact_test"),
+    ("mixture.py", "gradient[i] += sham[r, i]", "gradient[i] -= sham[r, i]", "thm_duality_gap"),
+    ("hypergeometric.py", "lowest[i] = first - harms", "lowest[i] = first + harms",
+     "thm_random_control"),
+    ("stopping.py", "out[below, column] + out[below", "out[below, column] - out[below",
+     "thm_curtailment"),
+    ("stopping.py", "beside + 1] += paths", "beside + 1] -= paths", "thm_path_counting"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    """A copy of the package and of the proofs."""
+    folder = tmp_path_factory.mktemp("copied")
+    for part in (FOLDER.parent / "carve_stats", FOLDER):
+        shutil.copytree(part, folder / part.name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said", "turned", "theorem"), MUTANTS, ids=[f"{m[3]}-{m[0]}" for m in MUTANTS]
+)
+def test_a_kernel_with_a_sign_turned_fails_the_theorem_it_rests_on(
+    copied, kernel, said, turned, theorem
+):
+    file = copied / "carve_stats" / "_kernels" / kernel
+    original = file.read_text()
+    assert original.count(said) == 1
+    file.write_text(original.replace(said, turned))
+    assert _implementation_checks(copied, theorem) == 1
+    file.write_text(original)
+
+
+def test_a_copy_as_it_is_fails_none(copied):
+    assert _implementation_checks(copied, "thm_law") == 0
+
+
+def _implementation_checks(folder: Path, theorem: str) -> int:
+    """pytest's exit status: 0 if all pass, 1 if one fails."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p",
+               "no:cacheprovider", "-k", "implementation", f"proofs/{theorem}.py"]  # fmt: skip
+    settings = {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'proofs'}"}
+    done = subprocess.run(command, cwd=folder, env={**os.environ, **settings}, capture_output=True)
+    return done.returncode
