@@ -74,7 +74,7 @@ FORMULAS = {
     "unbiased": Eq(expected, variance),
     "conservative": sympy.Ge(expected, variance),
 }
-USED_BY = ("flip_rates", "mean_score")
+USED_BY = ("flip_rates", "mean_score", "compare_runs", "summarize_runs", "stratified_scores")
 
 # A cluster's size and variance, and the sums over all clusters that a summand can hold.
 size_v, var_v = sympy.symbols("m_v var_v", positive=True)
@@ -222,3 +222,96 @@ def test_implementation_different_means():
     assert exact > variance_of_mean
     for one, factor in zip(found, (1, 1, 4), strict=True):
         assert abs(one - factor * exact) <= factor * exact * Fraction(1, 10**14)
+
+
+PLACES = "uuuvvwwwwxyy"  # the cluster of each question
+FLIPS = [  # of 3 SHAM and of 4 DESTROY replays, in two runs
+    [
+        (0, 4),
+        (1, 3),
+        (2, 1),
+        (0, 0),
+        (3, 2),
+        (1, 4),
+        (0, 1),
+        (2, 2),
+        (1, 0),
+        (0, 3),
+        (1, 1),
+        (0, 2),
+    ],
+    [
+        (1, 4),
+        (1, 2),
+        (0, 1),
+        (0, 1),
+        (2, 2),
+        (1, 3),
+        (0, 4),
+        (3, 2),
+        (1, 1),
+        (0, 0),
+        (1, 2),
+        (2, 2),
+    ],
+]
+
+
+def run(flips):
+    size_ = len(flips)
+    sham, destroy = zip(*flips, strict=True)
+    names = [f"q{i:02}" for i in range(size_)]
+    return cs.ReplayCounts(names, sham, [3] * size_, destroy, [4] * size_, cluster=list(PLACES))
+
+
+def figures(flips):
+    """The SHAM rate, the DESTROY rate and the score of each question."""
+    rates = [(Fraction(x, 3), Fraction(y, 4)) for x, y in flips]
+    return zip(*[(p, q, q - p) for p, q in rates], strict=True)
+
+
+def square(values, places):
+    """The statement's SE² of a mean."""
+    mean = sum(values) / len(values)
+    sums = {place: Fraction(0) for place in places}
+    for one, place in zip(values, places, strict=True):
+        sums[place] += one - mean
+    spread = sum(one**2 for one in sums.values()) / len(values) ** 2
+    return mean, Fraction(len(sums), len(sums) - 1) * spread
+
+
+def check_mean(found, values, places):
+    mean, exact = square(values, places)
+    assert abs(Fraction(found.estimate) - mean) <= Fraction(1, 10**15)
+    assert abs(Fraction(found.se) ** 2 - exact) <= exact * Fraction(1, 10**13)
+
+
+def test_implementation_compare_runs():
+    """The figure is what the second run has more, question by question."""
+    result = cs.compare_runs(*map(run, FLIPS))
+    rows = (result.sham, result.destroy, result.mean_score)
+    for found, one, other in zip(rows, *map(figures, FLIPS), strict=True):
+        check_mean(found, [b - a for a, b in zip(one, other, strict=True)], PLACES)
+
+
+def test_implementation_summarize_runs():
+    """The figure is a question's mean over the runs."""
+    result = cs.summarize_runs({"1": run(FLIPS[0]), "2": run(FLIPS[1])})
+    rows = (result.sham, result.destroy, result.mean_score)
+    for found, one, other in zip(rows, *map(figures, FLIPS), strict=True):
+        check_mean(found, [(a + b) / 2 for a, b in zip(one, other, strict=True)], PLACES)
+
+
+def test_implementation_stratified_scores():
+    """The clusters of a stratum are those with a question in it."""
+    right = [1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0]
+    counts = run(FLIPS[0])
+    result = cs.stratified_scores(counts, cs.Outcomes(counts.question, right, {}), by="correct")
+    for of_stratum, stratum in zip(
+        (0, 1), sorted(result.strata, key=lambda s: s.label), strict=True
+    ):
+        kept = [place for place, one in enumerate(right) if one == of_stratum]
+        assert stratum.questions == len(kept)
+        rows = (stratum.sham, stratum.destroy, stratum.score)
+        for found, values in zip(rows, figures(FLIPS[0]), strict=True):
+            check_mean(found, [values[i] for i in kept], [PLACES[i] for i in kept])

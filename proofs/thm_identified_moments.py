@@ -77,7 +77,7 @@ FORMULAS = {
         (-1) ** (k + 1) * sympy.factorial(k + 1) / (2**k * (k + 1) ** (k + 1)),
     ),
 }
-USED_BY = ("predict_signs", "Population.signs")
+USED_BY = ("predict_signs", "Population.signs", "question_posteriors")
 
 
 def same(one, other):
@@ -208,3 +208,19 @@ def test_implementation_predict_signs():
     identified, interval = prediction.identified.zero, prediction.interval.zero
     assert identified.low < prediction.population.signs(4).zero < identified.high
     assert interval.low <= min(ties) < max(ties) <= interval.high
+
+
+def test_implementation_question_posteriors():
+    """What all flips say of a question differs between the two: a moment of degree k + 1."""
+    for size in (1, 3, 7):
+        counts = cs.ReplayCounts(["q"], [size], [size], [size], [size])
+        found, exact = [], []
+        for atoms in two_populations(size):
+            rates, masses = ([float(one) for one in column] for column in zip(*atoms, strict=True))
+            population = cs.Population(rates, [1.0] * len(rates), masses)
+            found.append(Fraction(cs.question_posteriors(counts, population).mean_difference[0]))
+            moments = [sum(mass * rate**n for rate, mass in atoms) for n in (size, size + 1)]
+            exact.append(1 - moments[1] / moments[0])
+        assert exact[0] != exact[1]
+        for one, other in zip(found, exact, strict=True):
+            assert abs(one - other) <= Fraction(1, 2**50)

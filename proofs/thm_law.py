@@ -54,9 +54,11 @@ References
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 from math import comb
 
+import numpy as np
+import pytest
 import sympy
 from sympy import Eq, IndexedBase, Sum, binomial
 
@@ -86,6 +88,10 @@ USED_BY = (
     "FiniteReplayLaw.logpmf",
     "FiniteReplayLaw.mean",
     "FiniteReplayLaw.var",
+    "FiniteReplayLaw.cdf",
+    "FiniteReplayLaw.sf",
+    "FiniteReplayLaw.quantile",
+    "FiniteReplayLaw.probability",
 )
 
 
@@ -248,3 +254,43 @@ def test_implementation_mean_and_var():
         law = cs.FiniteReplayLaw(float(rate_s), float(rate_d), k_sham=i, k_destroy=j)
         assert mean == rate_d - rate_s == Fraction(law.mean())
         assert close(law.var(), var, 2)
+
+
+BUDGETS = [(1, 1), (3, 3), (2, 3), (4, 6), (5, 1)]
+
+
+@pytest.mark.parametrize(("i", "j"), BUDGETS)
+def test_implementation_tails(i, j):
+    for rate_s, rate_d in product(RATES, repeat=2):
+        exact = exact_law(rate_s, rate_d, i, j)
+        law = cs.FiniteReplayLaw(float(rate_s), float(rate_d), k_sham=i, k_destroy=j)
+        reached = dict(zip(exact, accumulate(exact.values()), strict=True))
+        for point, share in reached.items():
+            assert close(law.cdf(point), share, 40)
+            assert close(law.sf(point), 1 - share, 40)
+            level = float(share) * (1 - 1e-9)  # a little less than what is reached here
+            first = next(score for score, one in reached.items() if one >= level and one > 0)
+            assert law.quantile(level) == float(first)
+
+
+@pytest.mark.parametrize(("i", "j"), BUDGETS)
+def test_implementation_probability(i, j):
+    chosen = np.arange((i + 1) * (j + 1)).reshape(i + 1, j + 1) % 3 == 1
+    for rate_s, rate_d in product(RATES, repeat=2):
+        exact = exact_law(rate_s, rate_d, i, j)
+        law = cs.FiniteReplayLaw(float(rate_s), float(rate_d), k_sham=i, k_destroy=j)
+        for rule, kept in RULES.items():
+            share = sum(one for score, one in exact.items() if kept(score))
+            assert close(law.probability(rule), share, 40)
+        sham, destroy = exact_binomial(i, rate_s), exact_binomial(j, rate_d)
+        share = sum(sham[x_] * destroy[y_] for x_, y_ in np.argwhere(chosen))
+        assert close(law.probability(chosen), share, 40)
+
+
+RULES = {
+    "score < 0": lambda score: score < 0,
+    "score <= 1/3": lambda score: score <= Fraction(1, 3),
+    "score = 0": lambda score: score == 0,
+    "score > -1/2": lambda score: score > Fraction(-1, 2),
+    "score >= 1": lambda score: score >= 1,
+}

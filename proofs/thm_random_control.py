@@ -73,7 +73,7 @@ FORMULAS = {
         + d_bar**2 * f * (1 - f),
     ),
 }
-USED_BY = ("evaluate_rule", "compare_policies")
+USED_BY = ("evaluate_rule", "compare_policies", "deferral_frontier", "compare_methods")
 VALUES = {d_bar: (R - H) / N, s: sympy.sqrt((R + H) / N - ((R - H) / N) ** 2)}
 
 
@@ -265,3 +265,26 @@ class Halves:
 
     def propensities(self, questions):
         return np.array([1.0, 1.0, 0.5, 0.0])
+
+
+def test_implementation_deferral_frontier():
+    counts, outcomes = routed(STRATA[1])
+    frontier = cs.deferral_frontier(counts, outcomes)
+    ((repairs, harms, questions, _),) = pooled(STRATA[1])
+    for calls, found in zip(frontier.calls.tolist(), frontier.random_points, strict=True):
+        average = Fraction(calls * (repairs - harms), questions)  # the net's
+        assert abs(Fraction(float(found)) - 100 * average / questions) <= Fraction(1, 10**12)
+
+
+def test_implementation_compare_methods():
+    counts, outcomes = routed(STRATA[1])
+    table = cs.compare_methods(outcomes, counts, rules=["score < 0"])
+    ((repairs, harms, questions, chosen),) = pooled(STRATA[1])
+    row = table[f"random {chosen}"]
+    value = Fraction(repairs - harms, questions)
+    square = Fraction(repairs + harms, questions) - value**2
+    spread = chosen * square * Fraction(questions - chosen, questions - 1)
+    points = 100 * chosen * value / questions
+    assert abs(Fraction(row.change_points.estimate) - points) <= Fraction(1, 10**12)
+    exact = spread * Fraction(100, questions) ** 2
+    assert abs(Fraction(row.change_points.se) ** 2 - exact) <= exact / 10**12

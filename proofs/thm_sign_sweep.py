@@ -67,7 +67,12 @@ FORMULAS = {
         ),
     ),
 }
-USED_BY = ("FiniteReplayLaw.signs", "FiniteReplayLaw.tie")
+USED_BY = (
+    "FiniteReplayLaw.signs",
+    "FiniteReplayLaw.tie",
+    "FiniteReplayLaw.negative",
+    "FiniteReplayLaw.positive",
+)
 
 
 def sham(last, flips):
@@ -171,3 +176,11 @@ def test_implementation_tie():
         )
         for law in laws(k_, one, other):
             assert close(law.tie(), Fraction(ways, 64**k_))
+
+
+def test_implementation_negative_and_positive():
+    for k_, one, other in product(BUDGETS, (0, 3, 8), (1, 4, 7)):
+        below, _, above = exact_signs(k_, one, other, 8)
+        for law in laws(k_, one, other):
+            assert close(law.negative(), below)
+            assert close(law.positive(), above)

@@ -66,7 +66,13 @@ FORMULAS = {
     "linear": Eq(D / G - R, (D - R * G) / G_0 - (D - R * G) * (G - G_0) / (G * G_0)),
     "influence": Eq(phi, (g * d - R * g) / G_0),
 }
-USED_BY = ("evaluate_rule",)
+USED_BY = (
+    "evaluate_rule",
+    "compare_rules",
+    "deferral_frontier",
+    "compare_methods",
+    "rule_transfer",
+)
 
 
 def test_step_1():
@@ -130,39 +136,100 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_implementation_evaluate_rule(rule):
+def routed():
     clusters, sham, destroy, original, fallback = zip(*QUESTIONS, strict=True)
     size = len(QUESTIONS)
     names = [f"q{place:02}" for place in range(size)]
     counts = cs.ReplayCounts(names, sham, [2] * size, destroy, [2] * size, cluster=clusters)
-    outcomes = cs.Outcomes(names, original, {"strong": fallback})
-    result = cs.evaluate_rule(counts, outcomes, rule)
+    return counts, cs.Outcomes(names, original, {"strong": fallback})
 
-    deferred = [int(RULES[rule](x, y)) for x, y in zip(sham, destroy, strict=True)]
-    gain = [b - a for a, b in zip(original, fallback, strict=True)]
-    repairs = sum(e for e, one in zip(deferred, gain, strict=True) if one > 0)
-    harms = sum(e for e, one in zip(deferred, gain, strict=True) if one < 0)
-    selected, net = sum(deferred), repairs - harms
-    assert (result.selected, result.repairs, result.harms, result.net) == (
-        selected, repairs, harms, net,
-    )  # fmt: skip
-    ratio, mean = Fraction(net, selected), Fraction(selected, size)
+
+def influences(chosen):
+    """Gain, yield and their influence functions where `chosen` tells which are deferred."""
+    gain = [fallback - original for *_, original, fallback in QUESTIONS]
+    deferred = [int(chosen(x, y)) for _, x, y, _, _ in QUESTIONS]
+    net = sum(e * one for e, one in zip(deferred, gain, strict=True))
+    mean, ratio = Fraction(sum(deferred), len(gain)), Fraction(net, sum(deferred))
+    of_gain = [e * one - Fraction(net, len(gain)) for e, one in zip(deferred, gain, strict=True)]
     of_yield = [(e * one - ratio * e) / mean for e, one in zip(deferred, gain, strict=True)]
-    of_gain = [e * one - Fraction(net, size) for e, one in zip(deferred, gain, strict=True)]
-    after_ = sum(original) + net
-    for estimate, exact, influence in (
-        (result.yield_per_100, 100 * ratio, of_yield),
-        (result.gain_points, Fraction(100 * net, size), of_gain),
-    ):
-        assert sum(influence) == 0
-        assert abs(Fraction(estimate.estimate) - exact) <= Fraction(1, 10**12)
-        sums = [
-            sum(one for one, at in zip(influence, clusters, strict=True) if at == name)
-            for name in sorted(set(clusters))
-        ]
-        square = Fraction(len(sums), len(sums) - 1) * sum(one**2 for one in sums) / size**2
-        assert abs((Fraction(estimate.se) / 100) ** 2 - square) <= square / 10**13
-    assert abs(Fraction(result.accuracy_after.estimate) - Fraction(after_, size)) <= Fraction(
-        1, 10**15
-    )
+    return (Fraction(net, len(gain)), of_gain), (ratio, of_yield)
+
+
+def square(influence):
+    """The statement's squared standard error."""
+    sums = {}
+    for one, (cluster, *_) in zip(influence, QUESTIONS, strict=True):
+        sums[cluster] = sums.get(cluster, 0) + one
+    spread = sum(one**2 for one in sums.values()) / Fraction(len(influence) ** 2)
+    return Fraction(len(sums), len(sums) - 1) * spread
+
+
+def check(found, value_, influence, *, unit=100):
+    assert abs(Fraction(found.estimate) - unit * value_) <= Fraction(1, 10**12)
+    exact = square(influence)
+    assert abs((Fraction(found.se) / unit) ** 2 - exact) <= exact / 10**12
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_implementation_evaluate_rule(rule):
+    result = cs.evaluate_rule(*routed(), rule)
+    gain, ratio = influences(RULES[rule])
+    values = [(x, y, fallback - original) for _, x, y, original, fallback in QUESTIONS]
+    kinds = [one for x, y, one in values if RULES[rule](x, y)]
+    repairs, harms = kinds.count(1), kinds.count(-1)
+    assert (result.selected, result.repairs, result.harms) == (len(kinds), repairs, harms)
+    assert result.net == repairs - harms
+    assert sum(gain[1]) == sum(ratio[1]) == 0
+    check(result.gain_points, *gain)
+    check(result.yield_per_100, *ratio)
+    right = sum(original for *_, original, _ in QUESTIONS) + repairs - harms
+    after_ = Fraction(right, len(QUESTIONS))
+    assert abs(Fraction(result.accuracy_after.estimate) - after_) <= Fraction(1, 10**15)
+
+
+def test_implementation_compare_rules():
+    """Influence functions subtract as their figures do."""
+    one, other = "score <= 0", "score < 0"
+    result = cs.compare_rules(*routed(), one, other)
+    rows = (result.gain_difference, result.yield_difference)
+    for found, a, b in zip(rows, *(influences(RULES[rule]) for rule in (one, other)), strict=True):
+        check(found, a[0] - b[0], [x - y for x, y in zip(a[1], b[1], strict=True)])
+
+
+def test_implementation_deferral_frontier():
+    frontier = cs.deferral_frontier(*routed())
+    assert frontier.cut_off.tolist() == [-1, -0.5, 0, 0.5, 1]
+    widths = []
+    for place, cut_off in enumerate(frontier.cut_off):
+        (gain, influence), _ = influences(lambda x, y, most=cut_off: y - x <= 2 * most)
+        chosen = [d_ for _, x, y, o_, f_ in QUESTIONS for d_ in [f_ - o_] if y - x <= 2 * cut_off]
+        assert frontier.calls[place] == len(chosen)
+        assert frontier.repairs[place] == chosen.count(1)
+        assert frontier.harms[place] == chosen.count(-1)
+        assert abs(Fraction(float(frontier.gain_points[place])) - 100 * gain) <= Fraction(1, 10**12)
+        half = Fraction(float(frontier.high[place])) - Fraction(float(frontier.low[place]))
+        widths.append((half / 200) ** 2 / square(influence))
+    # One quantile of Student's t at all cut-offs, which makes of a standard error half a width.
+    assert all(abs(one / widths[0] - 1) <= Fraction(1, 10**11) for one in widths)
+    assert abs(widths[0] - Fraction("2.7764451051977987") ** 2) <= Fraction(1, 10**10)
+
+
+def test_implementation_compare_methods():
+    counts, outcomes = routed()
+    table = cs.compare_methods(outcomes, counts, rules=["score <= 0", "score < 0"])
+    originals = Fraction(sum(original for *_, original, _ in QUESTIONS), len(QUESTIONS))
+    for rule in ("score <= 0", "score < 0"):
+        (gain, influence), _ = influences(RULES[rule])
+        row = table[rule]
+        check(row.change_points, gain, influence)
+        assert row.repairs - row.harms == row.net == gain * len(QUESTIONS)
+        assert abs(Fraction(row.accuracy.estimate) - originals - gain) <= Fraction(1, 10**15)
+
+
+def test_implementation_rule_transfer():
+    result = cs.rule_transfer(*routed(), *routed(), rules=["score <= 0", "score < 0"], rng=1)
+    for rule in result.rules:
+        gain, ratio = influences(RULES[rule.rule])
+        for side in (rule.source, rule.target):
+            check(side.gain_points, *gain)
+            check(side.yield_per_100, *ratio)

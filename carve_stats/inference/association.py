@@ -186,7 +186,9 @@ def associations(
 
     References
     ----------
-    N. A. Obuchowski, "Nonparametric analysis of clustered ROC curve data", Biometrics 53 (1997).
+    - N. A. Obuchowski, "Nonparametric analysis of clustered ROC curve data", Biometrics 53 (1997).
+    - `proofs/thm_correlation_influence.py`: the influence function of r.
+    - `proofs/thm_roc_auc.py`: the AUC by midranks, and its influence function.
 
     Examples
     --------

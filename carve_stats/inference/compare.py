@@ -222,6 +222,10 @@ def compare_runs(
     replays of a run, such as one seed of an engine, cannot be told from what the runs were meant to
     differ in: `summarize_runs` of several runs of each shows how large it is.
 
+    References
+    ----------
+    - `proofs/thm_cluster_variance.py`: what the standard error of a mean difference estimates.
+
     Examples
     --------
     >>> from carve_stats.population.mixing import Population

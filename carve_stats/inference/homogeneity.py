@@ -204,10 +204,12 @@ def homogeneity_test(
 
     References
     ----------
-    R. E. Tarone, *Testing the goodness of fit of the binomial distribution*, Biometrika 66
-    (1979). G. J. McLachlan, *On bootstrapping the likelihood ratio test statistic for the number
-    of components in a normal mixture*, Applied Statistics 36 (1987). The counterexample is
-    checked in exact fractions in tests/inference/test_homogeneity.py.
+    - R. E. Tarone, *Testing the goodness of fit of the binomial distribution*, Biometrika 66
+      (1979). G. J. McLachlan, *On bootstrapping the likelihood ratio test statistic for the number
+      of components in a normal mixture*, Applied Statistics 36 (1987). The counterexample is
+      checked in exact fractions in tests/inference/test_homogeneity.py.
+    - `proofs/thm_duality_gap.py`: how far the likelihood in T is from the greatest, at most.
+    - `proofs/thm_heterogeneity_scores.py`: the scores.
 
     Examples
     --------

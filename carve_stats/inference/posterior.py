@@ -174,9 +174,10 @@ def question_posteriors(counts: ReplayCounts, population: Population) -> Questio
 
     References
     ----------
-    H. Robbins, "An empirical Bayes approach to statistics", Proceedings of the Third Berkeley
-    Symposium on Mathematical Statistics and Probability 1 (1956) 157–163, who needs one more
-    trial of a binomial for this very reason.
+    - H. Robbins, "An empirical Bayes approach to statistics", Proceedings of the Third Berkeley
+      Symposium on Mathematical Statistics and Probability 1 (1956) 157–163, who needs one more
+      trial of a binomial for this very reason.
+    - `proofs/thm_identified_moments.py`: why moments of a higher degree are not identified.
 
     Examples
     --------

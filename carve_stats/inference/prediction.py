@@ -222,8 +222,12 @@ def predict_signs(
 
     References
     ----------
-    Hoeffding, *A class of statistics with asymptotically normal distribution*, Annals of
-    Mathematical Statistics 19 (1948) 293–325.
+    - Hoeffding, *A class of statistics with asymptotically normal distribution*, Annals of
+      Mathematical Statistics 19 (1948) 293–325.
+    - `proofs/thm_subsampling.py`: subsamples, the only unbiased estimate and the most precise.
+    - `proofs/thm_identified_moments.py`: which moments the replays fix, and that they fix no more.
+    - `proofs/thm_minorant.py`: why the identified range is certain.
+    - `proofs/thm_tie_moments.py`: the sharp bounds of tie rates at larger k.
 
     Examples
     --------

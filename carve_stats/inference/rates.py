@@ -234,6 +234,12 @@ def flip_rates(counts: ReplayCounts, *, level: float = 0.95) -> FlipRates:
     is exactly the mean score. A ratio of sums would weight each question by its valid replays,
     and go wrong where validity depends on the condition. Influence function: x_i/k_i − p̂.
 
+    References
+    ----------
+    - `proofs/thm_pooled_rates.py`: why rates are means over questions, and their difference the
+      mean score.
+    - `proofs/thm_cluster_variance.py`: what the standard error estimates.
+
     Examples
     --------
     >>> from carve_stats.counts import ReplayCounts
@@ -275,6 +281,11 @@ def mean_score(counts: ReplayCounts, *, level: float = 0.95) -> MeanScore:
     The influence function is Δ̂_i − mean Δ̂; the test refers mean Δ̂ / SE to Student's t with
     clusters − 1 degrees of freedom. There is no p-value where there is no standard error: with
     all clusters alike the ratio is 0/0 or infinite, and neither is evidence.
+
+    References
+    ----------
+    - `proofs/thm_pooled_rates.py`: why it is the difference of the rates.
+    - `proofs/thm_cluster_variance.py`: what the standard error estimates.
 
     Examples
     --------

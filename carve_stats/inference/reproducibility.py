@@ -230,6 +230,11 @@ def reproducibility(
     k_destroy. Where replays are independent given the question, the observed figures are this but
     for the sampling of questions and replays.
 
+    References
+    ----------
+    - `proofs/thm_reliability.py`: the predicted correlation.
+    - `proofs/thm_correlation_influence.py`: the influence functions.
+
     Examples
     --------
     >>> import numpy as np

@@ -228,6 +228,10 @@ def summarize_runs(runs: Mapping[str, ReplayCounts], *, level: float = 0.95) -> 
     The SD is the seed SD of published tables. It is what replays and whatever else differs between
     runs do to a figure over the same questions; the interval is about other questions.
 
+    References
+    ----------
+    - `proofs/thm_cluster_variance.py`: what the standard error of the mean estimates.
+
     Examples
     --------
     >>> from carve_stats.population.mixing import Population

@@ -301,8 +301,10 @@ def score_table(
 
     References
     ----------
-    S. Holm, Scandinavian Journal of Statistics 6 (1979) 65–70. Y. Benjamini and Y. Hochberg,
-    Journal of the Royal Statistical Society B 57 (1995) 289–300.
+    - S. Holm, Scandinavian Journal of Statistics 6 (1979) 65–70. Y. Benjamini and Y. Hochberg,
+      Journal of the Royal Statistical Society B 57 (1995) 289–300.
+    - `proofs/thm_holm.py`: the adjustment, however the p-values depend on one another.
+    - `proofs/thm_benjamini_hochberg.py`: the adjustment, for independent ones.
 
     Examples
     --------

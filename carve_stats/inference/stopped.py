@@ -230,6 +230,10 @@ def stopped_signs(
     rates and the mean score are means of functions of the cell, and so unbiased; the prediction
     is the law at the rates, as in `tie_excess`, whose intervals these are.
 
+    References
+    ----------
+    - `proofs/thm_path_counting.py`: why counting paths is unbiased, and where nothing is.
+
     Examples
     --------
     >>> from carve_stats.law.stopping import fixed_plan

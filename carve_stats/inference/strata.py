@@ -116,6 +116,10 @@ def stratified_scores(
     With 20 videos and some 50 questions in a stratum the 95 % t intervals cover .93 to .96, those
     of differences .94 to .96 (`simulations/study_strata_coverage.py`).
 
+    References
+    ----------
+    - `proofs/thm_cluster_variance.py`: what the standard error of a stratum's mean estimates.
+
     Examples
     --------
     >>> counts = ReplayCounts(list("abcdef"), [0, 1, 2, 0, 1, 1], [3] * 6, [3, 2, 2, 0, 3, 1],

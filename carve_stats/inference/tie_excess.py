@@ -249,6 +249,13 @@ def tie_excess(
     Where k differs, one lost replay changes the ties much (10 against 9 replays tie at two
     points only), so the result at one k for all, `equal_k`, is there as well.
 
+    References
+    ----------
+    - `proofs/thm_tie_excess_at_one.py`: what the excesses are at k = 1.
+    - `proofs/thm_tie_excess_influence.py`: the standard error, also of ragged k, and `null_se`.
+    - `proofs/thm_tie_excess_second_order.py`: the population without tie excess at k = 3.
+    - `proofs/thm_subsampling.py`: `equal_k`.
+
     Examples
     --------
     >>> from carve_stats.counts import ReplayCounts

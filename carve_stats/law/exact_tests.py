@@ -138,10 +138,12 @@ def exact_test(
 
     References
     ----------
-    Barnard, *Significance tests for 2×2 tables*, Biometrika 34 (1947) 123–138; Suissa and
-    Shuster, *Exact unconditional sample sizes for the 2×2 binomial trial*, JRSS A 148 (1985)
-    317–327 (unpooled); Boschloo, *Raised conditional level of significance for the 2×2-table
-    when testing the equality of two probabilities*, Statistica Neerlandica 24 (1970) 1–35.
+    - Barnard, *Significance tests for 2×2 tables*, Biometrika 34 (1947) 123–138; Suissa and
+      Shuster, *Exact unconditional sample sizes for the 2×2 binomial trial*, JRSS A 148 (1985)
+      317–327 (unpooled); Boschloo, *Raised conditional level of significance for the 2×2-table when
+      testing the equality of two probabilities*, Statistica Neerlandica 24 (1970) 1–35.
+    - `proofs/thm_exact_test.py`: the test holds its level, the order is one of whole numbers, and
+      the bounds enclose the p-value.
 
     Examples
     --------
@@ -191,6 +193,10 @@ def exact_p_values(
     InputError
         Counts that are not whole numbers of at least 0, more flips than replays, shapes that
         do not broadcast, an unknown name.
+
+    References
+    ----------
+    - `proofs/thm_exact_test.py`: the test holds its level.
 
     Examples
     --------

@@ -155,15 +155,35 @@ class FiniteReplayLaw:
         -------
         float or ndarray
             A float for one question, else an array of the law's shape.
+
+        References
+        ----------
+        - `proofs/thm_tie_closed_forms.py`: the sum and the integral that it is, at one k in both
+          arms.
+        - `proofs/thm_sign_sweep.py`: the sum in half the terms, for k up to 10.
+        - `proofs/thm_trapezoid.py`: the rule for the integral and its error, beyond k = 128.
+        - `proofs/thm_support.py`: which outcomes tie, at unequal k.
+        - `proofs/thm_tie_decay.py`: at most BC^(2k), BC the Bhattacharyya coefficient.
+        - `proofs/thm_tie_peak.py`: which p_destroy makes ties most frequent.
         """
         return self._compute(tie, 1)[0]
 
     def negative(self) -> Any:
-        """P(Δ̂ < 0), as a float or an array of the law's shape."""
+        """P(Δ̂ < 0), as a float or an array of the law's shape.
+
+        References
+        ----------
+        - `proofs/thm_sign_sweep.py`: as for `signs`.
+        """
         return self.signs().negative
 
     def positive(self) -> Any:
-        """P(Δ̂ > 0), as a float or an array of the law's shape."""
+        """P(Δ̂ > 0), as a float or an array of the law's shape.
+
+        References
+        ----------
+        - `proofs/thm_sign_sweep.py`: as for `signs`.
+        """
         return self.signs().positive
 
     def signs(self) -> SignShares:
@@ -173,6 +193,12 @@ class FiniteReplayLaw:
         -------
         SignShares
             Floats for one question, else arrays of the law's shape.
+
+        References
+        ----------
+        - `proofs/thm_sign_sweep.py`: all three in one sweep of positive terms, for k up to 10.
+        - `proofs/thm_expected_sign.py`: how the signs at every k follow from the ties.
+        - `proofs/thm_right_sign.py`: the right sign gains at every k.
         """
         return SignShares(*self._compute(signs, 3))
 
@@ -187,6 +213,11 @@ class FiniteReplayLaw:
         Notes
         -----
         Exact sums, from ∂b_k(j; p)/∂p = k (b_{k−1}(j − 1; p) − b_{k−1}(j; p)).
+
+        References
+        ----------
+        - `proofs/thm_gradient.py`: the derivatives as sums.
+        - `proofs/thm_tie_peak.py`: the sign of the tie's derivative, and where it changes.
 
         Examples
         --------
@@ -217,6 +248,11 @@ class FiniteReplayLaw:
         for Legendre polynomials, in twice the usual precision. The sequence never rises, and is
         convex: it is a Hausdorff moment sequence.
 
+        References
+        ----------
+        - `proofs/thm_tie_closed_forms.py`: the recurrence.
+        - `proofs/thm_tie_moments.py`: the sequence never rises, and is convex.
+
         Examples
         --------
         >>> FiniteReplayLaw(1 / 3, 2 / 3, k=3).tie_sequence() * [1, 9, 27, 729]
@@ -239,6 +275,10 @@ class FiniteReplayLaw:
         InputError
             As `tie_sequence`.
 
+        References
+        ----------
+        - `proofs/thm_gradient.py`: the recurrence of the derivatives.
+
         Examples
         --------
         >>> by_sham, by_destroy = FiniteReplayLaw(.3436525, .6417726, k=3).tie_sequence_gradient()
@@ -255,7 +295,12 @@ class FiniteReplayLaw:
         return by_sham, by_destroy
 
     def mean(self) -> Any:
-        """E Δ̂ = p_destroy − p_sham, as a float or an array of the law's shape."""
+        """E Δ̂ = p_destroy − p_sham, as a float or an array of the law's shape.
+
+        References
+        ----------
+        - `proofs/thm_law.py`: the mean.
+        """
         # Two p close to 1 differ by what their q differ.
         difference = np.where(
             (self.p_sham > 0.5) & (self.p_destroy > 0.5),
@@ -265,7 +310,12 @@ class FiniteReplayLaw:
         return shaped(np.array(np.broadcast_to(difference, self.shape)), self.shape)
 
     def var(self) -> Any:
-        """Var Δ̂ = p_sham q_sham/k_sham + p_destroy q_destroy/k_destroy, with q = 1 − p."""
+        """Var Δ̂ = p_sham q_sham/k_sham + p_destroy q_destroy/k_destroy, with q = 1 − p.
+
+        References
+        ----------
+        - `proofs/thm_law.py`: the variance.
+        """
         sham = self.p_sham * self.q_sham / self.k_sham
         destroy = self.p_destroy * self.q_destroy / self.k_destroy
         return shaped(np.asarray(sham + destroy), self.shape)
@@ -284,6 +334,10 @@ class FiniteReplayLaw:
         -------
         float or ndarray
             A float for one question, else an array of the law's shape.
+
+        References
+        ----------
+        - `proofs/thm_law.py`: the law whose probabilities are added up.
 
         Examples
         --------
@@ -312,6 +366,10 @@ class FiniteReplayLaw:
         -------
         float or ndarray
             A float for one question, else an array of the law's shape.
+
+        References
+        ----------
+        - `proofs/thm_law.py`: the law whose probabilities are added up.
 
         Examples
         --------
@@ -348,6 +406,10 @@ class FiniteReplayLaw:
         -----
         Found by halving on the integers y·k_sham − x·k_destroy. Above 1/2 the condition is
         P(Δ̂ > s) <= 1 − level, which is the same and loses nothing in the tail.
+
+        References
+        ----------
+        - `proofs/thm_law.py`: the law whose probabilities are added up.
 
         Examples
         --------
@@ -386,6 +448,10 @@ class FiniteReplayLaw:
         -----
         Each probability is a sum of its own terms, never 1 less another one, so that small
         ones keep their relative accuracy in both tails.
+
+        References
+        ----------
+        - `proofs/thm_law.py`: the law whose probabilities are added up.
 
         Examples
         --------
@@ -426,6 +492,11 @@ class FiniteReplayLaw:
         -----
         For one k in both arms P(wrong sign) <= (BC^(2k) − t_k)/2, where BC is the Bhattacharyya
         coefficient √(p_sham p_destroy) + √(q_sham q_destroy) and t_k the probability of a tie.
+
+        References
+        ----------
+        - `proofs/thm_tie_decay.py`: the bound.
+        - `proofs/thm_right_sign.py`: over k it rises and then falls.
 
         Examples
         --------
@@ -472,6 +543,10 @@ class FiniteReplayLaw:
         InputError
             The law holds more than one budget: each has a lattice of its own.
 
+        References
+        ----------
+        - `proofs/thm_support.py`: how many scores there are.
+
         Examples
         --------
         >>> FiniteReplayLaw(.3, .6, k_sham=1, k_destroy=2).lattice()
@@ -483,7 +558,12 @@ class FiniteReplayLaw:
         return np.flatnonzero(possible) * step - denominator, denominator
 
     def support(self) -> NDArray[np.float64]:
-        """The scores that are possible, ascending, each correctly rounded."""
+        """The scores that are possible, ascending, each correctly rounded.
+
+        References
+        ----------
+        - `proofs/thm_support.py`: how many scores there are.
+        """
         points, denominator = self.lattice()
         return points / denominator
 
@@ -499,6 +579,13 @@ class FiniteReplayLaw:
         ------
         InputError
             The law holds more than one budget.
+
+        References
+        ----------
+        - `proofs/thm_law.py`: the recurrence without cancellation, at one k in both arms.
+        - `proofs/thm_support.py`: the points, at unequal k.
+        - `proofs/thm_tie_decay.py`: the law is a symmetric one that is tilted.
+        - `proofs/thm_log_concave.py`: one peak, at one k in both arms.
 
         Examples
         --------
@@ -516,6 +603,10 @@ class FiniteReplayLaw:
         -------
         ndarray, shape (*law.shape, points)
             −inf where the probability is 0.
+
+        References
+        ----------
+        - `proofs/thm_law.py`: as for `pmf`.
 
         Examples
         --------

@@ -113,6 +113,8 @@ def interval_table(
     - A. Agresti, B. Caffo, "Simple and effective confidence intervals for proportions and
       differences of proportions result from adding two successes and two failures", The
       American Statistician 54 (2000) 280–288.
+    - `proofs/thm_test_inversion.py`: the coverage of the exact intervals, and which of them leave
+      out 0.
 
     Examples
     --------
@@ -157,6 +159,10 @@ def score_intervals(
     InputError
         Counts that are not whole numbers of at least 0, more flips than replays, shapes that
         do not broadcast, an unknown `interval`, or a level outside (0, 1).
+
+    References
+    ----------
+    - `proofs/thm_test_inversion.py`: the coverage of the exact intervals.
 
     Examples
     --------

@@ -121,6 +121,15 @@ def plan_budget(
     that of independent questions, ρ at least 0 and from the pilot, m the plan's. Its signs at
     other k are those of `predict_signs`.
 
+    References
+    ----------
+    - `proofs/thm_tie_moments.py`: ties never become more, so that a goal for them
+      once met is met for good.
+    - `proofs/thm_right_sign.py`: the right sign never becomes rarer, and the wrong one may at first
+      become likelier.
+    - `proofs/thm_reliability.py`: the k that a reliability needs.
+    - `proofs/thm_allocation.py`: the cheapest split between questions and replays.
+
     Examples
     --------
     >>> plan = plan_budget(Population.paper(), goal="reliability >= 0.9")

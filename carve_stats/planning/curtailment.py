@@ -185,6 +185,11 @@ def stopping_plan(
     that it is; λ is the least that keeps the share. Of the plans that change no more than this one,
     none costs less (a Lagrangian); one that changes more, within the share, could.
 
+    References
+    ----------
+    - `proofs/thm_curtailment.py`: when a decision is certain: such a stop changes none.
+    - `proofs/thm_optimal_order.py`: no plan costs less, of those that change as few decisions.
+
     Examples
     --------
     >>> plan = stopping_plan(10, population=Population.paper())
@@ -248,6 +253,11 @@ def curtailment(
     ------
     InputError
         Another source, and what `stopping_plan` refuses.
+
+    References
+    ----------
+    - `proofs/thm_curtailment.py`: when a decision is certain: such a stop changes none.
+    - `proofs/thm_optimal_order.py`: no plan costs less, of those that change as few decisions.
 
     Examples
     --------

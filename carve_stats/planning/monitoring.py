@@ -234,9 +234,11 @@ def monitor_mean_score(
 
     References
     ----------
-    H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means with
-    unknown variance", arXiv:2310.03722. I. Waudby-Smith et al., "Time-uniform central limit theory
-    and asymptotic confidence sequences", Annals of Statistics 52 (2024).
+    - H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means with
+      unknown variance", arXiv:2310.03722. I. Waudby-Smith et al., "Time-uniform central limit
+      theory and asymptotic confidence sequences", Annals of Statistics 52 (2024).
+    - `proofs/thm_confidence_sequence.py`: the intervals hold at all looks together, for normal sums
+      of clusters.
 
     Examples
     --------

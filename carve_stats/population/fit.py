@@ -71,9 +71,10 @@ def fit_population(counts: ReplayCounts, *, method: str = "em") -> Population:
 
     References
     ----------
-    N. Laird, "Nonparametric maximum likelihood estimation of a mixing distribution", JASA 73
-    (1978); A. P. Dempster, N. M. Laird, D. B. Rubin, "Maximum likelihood from incomplete data
-    via the EM algorithm", JRSS B 39 (1977).
+    - N. Laird, "Nonparametric maximum likelihood estimation of a mixing distribution", JASA 73
+      (1978); A. P. Dempster, N. M. Laird, D. B. Rubin, "Maximum likelihood from incomplete data via
+      the EM algorithm", JRSS B 39 (1977).
+    - `proofs/thm_duality_gap.py`: how far the likelihood is from the greatest, at most.
 
     Examples
     --------

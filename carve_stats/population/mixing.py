@@ -231,6 +231,16 @@ class Population:
         -------
         SignShares of float
             The exact law, averaged over the atoms.
+
+        References
+        ----------
+        - `proofs/thm_expected_sign.py`: how the signs at every k follow from the ties.
+        - `proofs/thm_tie_moments.py`: tie rates are moments: they never rise with k, and are convex
+          in it.
+        - `proofs/thm_identified_moments.py`: populations of equal moments up to degree k have equal
+          signs at k.
+        - `proofs/thm_tie_excess_second_order.py`: heterogeneity raises ties at one k and lowers
+          them at another.
         """
         sham, destroy = self._budget(k, k_sham, k_destroy)
         law = FiniteReplayLaw(self.p_sham, self.p_destroy, k_sham=sham, k_destroy=destroy)
@@ -256,8 +266,9 @@ class Population:
 
         References
         ----------
-        Spearman, *Correlation calculated from faulty data*, and Brown, *Some experimental
-        results in the correlation of mental abilities*, British Journal of Psychology 3 (1910).
+        - Spearman, *Correlation calculated from faulty data*, and Brown, *Some experimental results
+          in the correlation of mental abilities*, British Journal of Psychology 3 (1910).
+        - `proofs/thm_reliability.py`: the correlation, and that the formula is exact.
 
         Examples
         --------

@@ -200,6 +200,10 @@ def compare_rules(
     both rules treat alike add nothing to the interval of the gain. Where rules leave a question
     to chance, with propensities e_a and e_b, both are said to defer min(e_a, e_b) of it.
 
+    References
+    ----------
+    - `proofs/thm_yield.py`: the influence functions whose difference is taken.
+
     Examples
     --------
     >>> counts = ReplayCounts(["a", "b", "c", "d"], [0, 2, 1, 0], [3] * 4, [3, 1, 1, 0], [3] * 4,

@@ -127,8 +127,10 @@ def routing_curve(
 
     References
     ----------
-    Hoeffding, *A class of statistics with asymptotically normal distribution*, Annals of
-    Mathematical Statistics 19 (1948) 293–325.
+    - Hoeffding, *A class of statistics with asymptotically normal distribution*, Annals of
+      Mathematical Statistics 19 (1948) 293–325.
+    - `proofs/thm_subsampling.py`: subsamples, the only unbiased estimate and the most precise.
+    - `proofs/thm_routing_limit.py`: which questions a fixed rule selects in the end.
 
     Examples
     --------

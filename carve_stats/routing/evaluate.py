@@ -264,6 +264,11 @@ def evaluate_rule(
     speak of other videos, with the rule as it stands; that a cut-off or a population was chosen
     from the same questions is not in them.
 
+    References
+    ----------
+    - `proofs/thm_yield.py`: repairs less harms, and the standard errors of gain and yield.
+    - `proofs/thm_random_control.py`: the exact law of deferring as many at random.
+
     Examples
     --------
     >>> counts = ReplayCounts(["a", "b", "c", "d"], [0, 2, 1, 0], [3] * 4, [3, 1, 1, 0], [3] * 4,

@@ -186,6 +186,11 @@ def deferral_frontier(
     and the random control mean(e)·mean(d); the influence functions are e d − mean(e d) and, of
     the difference, e (d − d̄) − ē d less its mean. Scores are ordered as whole numbers.
 
+    References
+    ----------
+    - `proofs/thm_yield.py`: repairs less harms, and the standard error of the gain.
+    - `proofs/thm_random_control.py`: the mean of deferring as many at random.
+
     Examples
     --------
     >>> counts = ReplayCounts(list("abcd"), [2, 1, 0, 0], [2] * 4, [0, 1, 2, 2], [2] * 4,

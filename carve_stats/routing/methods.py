@@ -117,6 +117,11 @@ def compare_methods(
     (`random_control`), and no interval over clusters. With the bootstrap all rows
     share their resamples, so that no row depends on which others there are.
 
+    References
+    ----------
+    - `proofs/thm_yield.py`: repairs less harms, and the standard error of the change.
+    - `proofs/thm_random_control.py`: the exact law of deferring as many at random.
+
     Examples
     --------
     >>> outcomes = Outcomes(["a", "b", "c", "d"], [1, 0, 1, 0],

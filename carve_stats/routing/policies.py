@@ -218,6 +218,10 @@ def compare_policies(
     carve_stats.routing.evaluate.evaluate_rule : all there is to say of one rule.
     carve_stats.routing.methods.compare_methods : other answerers in the same table.
 
+    References
+    ----------
+    - `proofs/thm_random_control.py`: the exact law of deferring as many at random.
+
     Examples
     --------
     >>> counts = ReplayCounts(["a", "b", "c", "d"], [0, 2, 1, 0], [3] * 4, [3, 1, 1, 0], [3] * 4,

@@ -121,9 +121,10 @@ def risk_coverage(
 
     References
     ----------
-    Y. Geifman, R. El-Yaniv, "Selective classification for deep neural networks", NeurIPS 2017.
-    J. Traub et al., "Overcoming common flaws in the evaluation of selective classification
-    systems", NeurIPS 2024 (AUGRC).
+    - Y. Geifman, R. El-Yaniv, "Selective classification for deep neural networks", NeurIPS 2017. J.
+      Traub et al., "Overcoming common flaws in the evaluation of selective classification systems",
+      NeurIPS 2024 (AUGRC).
+    - `proofs/thm_area_under_ties.py`: the areas as means over all orders of ties.
 
     Examples
     --------
@@ -174,6 +175,10 @@ def compare_selective(
     ------
     InputError
         As for `risk_coverage`; two equal names.
+
+    References
+    ----------
+    - `proofs/thm_area_under_ties.py`: the areas as means over all orders of ties.
 
     Examples
     --------

@@ -128,6 +128,10 @@ def rule_transfer(
     A split's gain is 100·net/questions of its own half. Rules that look at all questions of their
     side at once, such as ``lowest 538`` or those on a posterior, do so before the split.
 
+    References
+    ----------
+    - `proofs/thm_yield.py`: gain and yield of each rule, and their standard errors.
+
     Examples
     --------
     >>> ids, videos = ["a", "b", "c", "d"], ["v", "w", "x", "y"]

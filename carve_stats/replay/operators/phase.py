@@ -90,6 +90,11 @@ def phase_field(height: int, width: int, *, seed: int) -> NDArray[np.complex64]:
     conjugate is real and takes phase 0 or π; the mean (bin 0, 0) takes phase 0. Without this
     the inverse transform drops what is not Hermitian, and the amplitudes are off by 10 to
     74 %.
+
+    References
+    ----------
+    - `proofs/thm_phase_operator.py`: where the field has to be made Hermitian, and where it has no
+      choice.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     angle = rng.random((height, width // 2 + 1), dtype=np.float32) * np.float32(2 * np.pi)
@@ -124,6 +129,11 @@ def rotate_phases(pixels: NDArray[np.uint8], *, seed: int) -> NDArray[np.float32
     ------
     InputError
         Pixels of another type or shape, or a negative seed.
+
+    References
+    ----------
+    - `proofs/thm_phase_operator.py`: why one field for all channels keeps amplitudes,
+      cross-spectra, means and covariances.
     """
     from scipy import fft
 
