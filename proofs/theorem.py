@@ -7,9 +7,9 @@ A file ``thm_NAME.py`` has
 - ``FORMULAS``: the statement's formulas as SymPy relations, by name; the docstring shows one where
   ``[[name]]`` stands alone on a line, so that what is read is what is checked;
 - ``USED_BY``: the public names that rest on the theorem, such as ``FiniteReplayLaw.tie``;
-- a function ``test_step_N`` for each numbered step, with symbolic arguments; one that runs through
-  the k of 1 to 12 is called ``test_step_N_for_k_up_to_12``, and where a step has no other the page
-  says so;
+- a function ``test_step_N`` for each numbered step, with symbolic arguments. Where it runs through
+  the k of 1 to 12 instead it is called ``test_step_N_for_k_up_to_12``, and the page says so; where
+  that comes on top of a proof for every k, ``test_step_N_also_for_k_up_to_12``;
 - functions ``test_implementation…``, which compare the public names with the statement.
 """
 
@@ -25,7 +25,9 @@ from types import ModuleType
 __all__ = ["FOLDER", "Check", "Theorem", "find_theorems", "load_theorem"]
 
 FOLDER = Path(__file__).parent
-_CHECK = re.compile(r"test_(?:step_(?P<step>\d+)(?:_for_(?P<only>\w+))?|implementation\w*)")
+_CHECK = re.compile(
+    r"test_(?:step_(?P<step>\d+)(?:_(?P<more>also_)?for_(?P<only>\w+))?|implementation\w*)"
+)
 _SECTION = re.compile(r"^(Proof|References)$", re.MULTILINE)
 _STEP = re.compile(r"^(\d+)\. ", re.MULTILINE)
 _SHOWN = re.compile(r"^\s*\[\[(\w+)\]\]\s*$", re.MULTILINE)
@@ -109,11 +111,14 @@ def _checks(module: ModuleType) -> list[Check]:
         found = _CHECK.fullmatch(name)
         if found is not None:
             step = found["step"]
+            only = "" if found["more"] else found["only"] or ""
             checks.append(
                 Check(
                     name=name,
                     step=None if step is None else int(step),
-                    only=(found["only"] or "").replace("_up_to_", " ≤ ").replace("_", " "),
+                    only=""
+                    if found["more"]
+                    else (found["only"] or "").replace("_up_to_", " ≤ ").replace("_", " "),
                     source=inspect.getsource(function),
                 )
             )

@@ -38,19 +38,18 @@ def state_status(theorem: Theorem, outcomes: Mapping[str, str]) -> tuple[str, st
     kind : str
         ``proved``, ``partly`` where a step is checked for some cases only, or ``broken``.
     status : str
-        Such as ``proved, but step 3 checked for k ≤ 12 only``.
+        Such as ``proved, but step 3 in part for k ≤ 12 only``.
     """
     broken = [check for check in theorem.checks if outcomes.get(check.name) != "passed"]
     if broken:
         names = [f"step {c.step}" if c.step else c.name.removeprefix("test_") for c in broken]
         return "broken", f"broken: {', '.join(dict.fromkeys(names))}"
-    general = {check.step for check in theorem.checks if not check.only}
     restricted: dict[str, list[str]] = {}
     for check in theorem.checks:
-        if check.only and check.step not in general:
+        if check.only:
             restricted.setdefault(check.only, []).append(str(check.step))
     told = [
-        f"but step{'s' if len(steps) > 1 else ''} {', '.join(steps)} checked for {only} only"
+        f"but step{'s' if len(steps) > 1 else ''} {', '.join(steps)} in part for {only} only"
         for only, steps in restricted.items()
     ]
     return "partly" if told else "proved", ", ".join(["proved", *told])

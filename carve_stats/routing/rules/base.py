@@ -48,9 +48,10 @@ class Rule(Protocol):
     Anything with this method will do; ``str()`` of it is its name in results. A method
     ``notes(questions)`` may add lines to the notes of a result, such as what a rule left alone. An
     attribute ``conditions`` may name those of ``self``, ``sham`` and ``destroy`` whose replays it
-    looks at, for the costs; without it they are SHAM and DESTROY. An attribute ``decides_on`` tells `verify_rule` what may tell two questions apart: the ``score``
-    (also where there is no such attribute), the ``replays`` behind it, or anything about the
-    ``question``, where the rule needs no score.
+    looks at, for the costs; without it they are SHAM and DESTROY. An attribute ``decides_on`` tells
+    `verify_rule` what may tell two questions apart: the ``score`` (also where there is no such
+    attribute), the ``replays`` behind it, or anything about the ``question``, where the rule needs
+    no score.
 
     Examples
     --------
