@@ -116,9 +116,7 @@ def _checks(module: ModuleType) -> list[Check]:
                 Check(
                     name=name,
                     step=None if step is None else int(step),
-                    only=""
-                    if found["more"]
-                    else (found["only"] or "").replace("_up_to_", " ≤ ").replace("_", " "),
+                    only=only.replace("_up_to_", " ≤ ").replace("_", " "),
                     source=inspect.getsource(function),
                 )
             )
