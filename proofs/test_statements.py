@@ -47,6 +47,8 @@ def broken(formula):
         for total in sorted(side.atoms(sympy.Sum, sympy.Integral), key=str):
             (variable, low, high), *others = total.limits
             moved = total.func(total.function, (variable, low + 1, high), *others)
+            if moved == total:  # from −∞
+                continue
             sides = [left, right]
             sides[place] = side.xreplace({total: moved})
             yield f"limit of {variable}", relation(*sides)
@@ -136,6 +138,10 @@ MUTANTS = [
     ("stopping.py", "out[below, column] + out[below", "out[below, column] - out[below",
      "thm_curtailment"),
     ("stopping.py", "beside + 1] += paths", "beside + 1] -= paths", "thm_path_counting"),
+    ("signs.py", "tie += tie * (k * error", "tie -= tie * (k * error", "thm_sign_sweep"),
+    ("intervals.py", "(m + n - 1.0)", "(m + n + 1.0)", "thm_test_inversion"),
+    ("twofold.py", "return quotient, ((a - high)", "return quotient, -((a - high)",
+     "thm_tie_closed_forms"),
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ whatever $n$ is, at least
 
 [[bound]]
 
-and equal to it exactly at
+and, where $\sigma$ and $c_q$ are positive, equal to it exactly at
 
 [[best_sham]]
 

@@ -41,7 +41,8 @@ Proof
 
 References
 
-- Y. Geifman, R. El-Yaniv, Selective classification for deep neural networks, *NeurIPS* 2017 (AURC).
+- Y. Geifman, G. Uziel, R. El-Yaniv, Bias-reduced uncertainty estimation for deep neural
+  classifiers, *ICLR* 2019 (AURC).
 - J. Traub et al., Overcoming common flaws in the evaluation of selective classification systems,
   *NeurIPS* 2024 (AUGRC).
 """

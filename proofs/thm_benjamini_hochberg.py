@@ -110,6 +110,7 @@ def test_step_2_for_n_up_to_5():
 def test_step_3():
     said = FORMULAS["one"]
     (sum_,) = said.lhs.atoms(Sum)
+    assert said.lhs == sum_
     assert sum_.limits == ((r, 1, total),)
     threshold = r * alpha / total
     assert sympy.simplify(sum_.function - threshold * share[r] / r) == 0

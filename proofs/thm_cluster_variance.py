@@ -3,7 +3,7 @@ r"""What the cluster standard error of a mean estimates
 Questions come in $V$ clusters (videos), $m_v$ in cluster $v$ and $n$ in all. Let $S_v$ be the sum
 of a figure over the questions of cluster $v$, $\bar x = \sum_v S_v/n$ their mean, and
 
-$$\mathrm{SE}^2 = \frac{V}{V-1}\,\frac1{n^2}\sum_v (S_v - m_v\bar x)^2,$$
+[[se]]
 
 the sum over clusters of the squared sums of $\varphi_i = x_i - \bar x$. Let the clusters be
 independent, whatever holds within them, with $E S_v = m_v\mu_v$ and
@@ -39,7 +39,10 @@ Proof
    $\sum_u w_u^2 = \frac1V + \sum_u (w_u - \frac1V)^2$ is at least $\frac1V$, and at most the
    largest $w$, as a mean of the $w$. For the smallest cluster $w \le \frac1V$, and the bracket is
    at least $1 - \frac2V + \frac1V$; for the largest $w \ge \frac1V$, and it is at most
-   $1 - 2w + w \le 1 - \frac1V$.
+   $1 - 2w + w \le 1 - \frac1V$. So $\mathrm{SE}^2$ is too small on average where, as with two
+   clusters of sizes $2 : 1$, only the largest varies, and too large where only the smallest does.
+   If no $w$ is above $\varepsilon$, the bracket is from $1 - 2\varepsilon$ to $1 + \varepsilon$,
+   and $V \ge 1/\varepsilon$.
 
 References
 
@@ -58,10 +61,15 @@ import carve_stats as cs
 
 V, size = sympy.symbols("V n", integer=True, positive=True)
 v, u = sympy.symbols("v u", integer=True, positive=True)
-m, sigma = IndexedBase("m"), IndexedBase("sigma")
+m, sigma, S = IndexedBase("m"), IndexedBase("sigma"), IndexedBase("S")
+x_bar = Symbol(r"\bar{x}")
 expected, variance = Symbol(r"E\,\mathrm{SE}^2"), Symbol(r"\mathrm{Var}\,\bar{x}")
 
 FORMULAS = {
+    "se": Eq(
+        Symbol(r"\mathrm{SE}^2"),
+        V / (V - 1) / size**2 * Sum((S[v] - m[v] * x_bar) ** 2, (v, 1, V)),
+    ),
     "expected": Eq(
         expected,
         V
@@ -103,7 +111,9 @@ def test_step_2():
     polynomial = sympy.Poly(summand, var_v, size_v)
     sums = {(1, 0): all_var, (1, 1): mixed}
     summed = sum(factor * sums[powers] for powers, factor in polynomial.terms())
-    assert sympy.simplify(said / outer * summed - V / (V - 1) / size**2 * total) == 0
+    (squares,) = [one for one in FORMULAS["se"].rhs.args if isinstance(one, Sum)]
+    assert squares == Sum((S[v] - m[v] * x_bar) ** 2, (v, 1, V))  # step 1's, summed
+    assert sympy.simplify(said / outer * summed - FORMULAS["se"].rhs / squares * total) == 0
 
 
 def bracket():
@@ -149,6 +159,12 @@ def test_step_5():
     assert sympy.expand(smallest) == 2 * less + spread
     largest = part.subs(squares, w - short).subs(w, 1 / V + more) - (1 - 1 / V)
     assert sympy.expand(largest) == -more - short
+    third = sympy.Rational(1, 3)
+    factors = [2 * part.subs({w: one, squares: 5 * third**2}) for one in (2 * third, third)]
+    assert factors[0] < 1 < factors[1]
+    small, below = sympy.symbols("small below", nonnegative=True)  # w and Σ w² are at most small
+    assert sympy.expand(part.subs(w, small - below) - (1 - 2 * small)) == 2 * below + squares
+    assert sympy.expand((1 + small) - part.subs(squares, small - short)) == 2 * w + short
 
 
 def average_square(sizes, tables, chances):

@@ -10,7 +10,7 @@ value $r = z_{t+1}/\sqrt{q_t}$ has the density
 
 [[next_value]]
 
-under which $e$ is a martingale:
+under which $e$ is a martingale, its mean taken over $r$ and $-r$ together:
 
 [[martingale]]
 
@@ -25,6 +25,9 @@ $\gamma = ((1+tc^2)/\alpha^2)^{1/t}$, $N = \sum n_v$, $W = \sum n_v^2$,
 $\Pi = \sum (S_v - \hat\theta n_v) n_v$ and $\Delta = \sum (S_v - \hat\theta n_v)^2$, it is
 
 [[interval]]
+
+an interval where $(\gamma - 1)W < \gamma\kappa_t N^2$ with $\kappa_t = c^2/(1+tc^2)$, and else
+everything or what is outside a gap (all but one ray, at equality); $[-1, 1]$ then stands for it.
 
 If the $z_v$ are as above, all intervals together hold the true $\theta$ with probability at least
 $1 - \alpha$. The smallest $1/e_s$, $s \le t$, for $\theta = 0$ is a p-value at whatever $t$ one
@@ -93,7 +96,14 @@ FORMULAS = {
     "evidence": Eq(evidence, e_value(t, rho**2)),
     "next_value": Eq(density, _NEXT),
     "martingale": Eq(
-        Integral(e_value(t + 1, (rho + r) ** 2 / (1 + r**2)) * _NEXT, (r, -oo, oo)),
+        Integral(
+            (
+                e_value(t + 1, (rho + r) ** 2 / (1 + r**2))
+                + e_value(t + 1, (rho - r) ** 2 / (1 + r**2))
+            )
+            * _NEXT,
+            (r, 0, oo),
+        ),
         e_value(t, rho**2),
     ),
     "ville": Le(reached, alpha),
@@ -143,7 +153,7 @@ def test_step_2():
 
 def test_step_3():
     integral = FORMULAS["martingale"].lhs
-    assert integral.limits == ((r, -oo, oo),)
+    assert integral.limits == ((r, 0, oo),)
     later = kappa(t + 1)
     quadratic = 1 + r**2 - later * (rho + r) ** 2
     constant = (
@@ -156,7 +166,9 @@ def test_step_3():
     power = -(t + 1) / 2
     assert sympy.simplify((one / other) ** power * other**power / one**power) == 1
     next_e = e_value(t + 1, (rho + r) ** 2 / (1 + r**2))
-    assert sympy.simplify(integral.function / (next_e * FORMULAS["next_value"].rhs)) == 1
+    at_r = next_e * FORMULAS["next_value"].rhs
+    # The whole line, folded at 0.
+    assert sympy.expand(integral.function - at_r - at_r.subs(r, -r)) == 0
     base = 1 - later * (rho + r) ** 2 / (1 + r**2)
     assert sympy.simplify(base * (1 + r**2) - quadratic) == 0
     assert sympy.simplify(next_e / (base**power)) == (1 + (t + 1) * c**2) ** sympy.Rational(-1, 2)

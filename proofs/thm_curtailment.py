@@ -28,6 +28,7 @@ moves the ends inwards,
 
 [[invalid_sham]]
 
+(of an arm with at least one valid replay: without any there is no score),
 so that decisions by $<$, $\le$, $\ge$ or $>$ stay what they are. Those by $=$ need not.
 
 Proof
@@ -114,7 +115,7 @@ def test_step_3():
     assert sympy.expand(made_up + (k - i) + (k - j) + 1) == 0
 
 
-def test_step_3_for_k_up_to_5():
+def test_step_3_also_for_k_up_to_5():
     for budget in range(1, 6):
         for a, b in product(range(budget + 1), repeat=2):
             for flips in product(range(a + 1), range(b + 1)):

@@ -22,7 +22,8 @@ ever more closely. Barnard's test orders by the pooled $z$, and with $d = y\,k_s
 
 [[order]]
 
-so that whole numbers decide the order. Exchanging the arms, or flips and non-flips, turns the sign
+so that whole numbers decide the order (where $s$ is 0 or $N$, $d$ is 0 too, and $z$ is taken as
+0). Exchanging the arms, or flips and non-flips, turns the sign
 of $z$ and leaves the two-sided p-values as they are.
 
 Proof
@@ -47,7 +48,9 @@ Proof
 
 References
 
-- Barnard, "Significance tests for 2×2 tables", *Biometrika* 34 (1947); Lehmann and Romano,
+- Barnard, "Significance tests for 2×2 tables", *Biometrika* 34 (1947); Suissa and Shuster, "Exact
+  unconditional sample sizes for the 2×2 binomial trial", *Journal of the Royal Statistical Society
+  A* 148 (1985) 317–327, for the order by the pooled $z$; Lehmann and Romano,
   *Testing Statistical Hypotheses* (3rd ed. 2005), §3.3 (validity of p-values); Lane and
   Riesenfeld, "Bounds on a polynomial", *BIT* 21 (1981).
 """
@@ -170,7 +173,8 @@ def test_step_4():
 def test_step_5():
     pooled = s / N
     square = (y / k_d - x / k_s) ** 2 / (pooled * (1 - pooled) * (1 / k_s + 1 / k_d))
-    said = FORMULAS["order"].rhs.subs(Symbol("d"), y * k_s - x * k_d)
+    (said,) = sympy.solve(FORMULAS["order"].subs(Symbol("z") ** 2, Symbol("square")), "square")
+    said = said.subs(Symbol("d"), y * k_s - x * k_d)
     assert sympy.simplify((square - said).subs(s, x + y).subs(N, k_s + k_d)) == 0
 
 

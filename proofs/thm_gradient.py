@@ -102,7 +102,11 @@ def test_step_1():
 def test_step_2():
     said = FORMULAS["expectation"]
     (by_parts,) = said.rhs.atoms(Sum)
-    assert said.rhs.coeff(by_parts) == k
+    assert said.rhs == k * by_parts
+    (whole,) = said.lhs.atoms(Sum)
+    assert said.lhs == Derivative(whole, p)
+    assert whole.limits == ((x, 0, k),)
+    assert whole.function == h[x] * pmf(k, x)
     assert by_parts.limits == ((x, 0, k - 1),)
     summand = sympy.expand(by_parts.function)
     # h(x) stands there as the h(x + 1) of x − 1, and as itself.

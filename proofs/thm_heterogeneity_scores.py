@@ -111,6 +111,10 @@ def test_step_1():
     # L″/L = (log L)″ + ((log L)′)².
     second = sympy.diff(own, p_s, 2) + by_sham**2
     assert sympy.simplify(second - FORMULAS["within"].rhs.subs(v_s, V_S)) == 0
+    product = p_s**x * (1 - p_s) ** (k_s - x) * p_d**y * (1 - p_d) ** (k_d - y)
+    for name in ("within", "across"):
+        said = FORMULAS[name].subs({v_s: V_S, v_d: V_D})
+        assert sympy.simplify(said.lhs.subs(L, product).doit() - said.rhs) == 0
     mixed = sympy.diff(own + other, p_s, p_d) + by_sham * by_destroy
     assert sympy.simplify(mixed - FORMULAS["across"].rhs.subs({v_s: V_S, v_d: V_D})) == 0
 

@@ -76,7 +76,7 @@ def test_step_2():
     assert sympy.simplify(left - alpha * more / (n_0 * (n_0 + more))) == 0
 
 
-def test_step_2_for_n_up_to_7():
+def test_step_2_also_for_n_up_to_7():
     """Every choice of the places of the true hypotheses."""
     for size in range(1, 8):
         for number in range(1, size + 1):

@@ -130,6 +130,7 @@ def test_step_3():
     shares = [ratio(one, pmf(k + 1, x)) for one in (stays, flips)]
     assert sympy.simplify(sum(shares)) == 1
     # One replay of each arm: its factor is what the exponent counts.
+    assert FORMULAS["generating"].lhs == Sum(f[m] * z**m, (m, 0, k_s + k_d))
     said = FORMULAS["generating"].rhs
     assert said.subs({k_s: 0, k_d: 0}) == 1
     destroy = sum(probability * z**y for y, probability in ((0, q_d), (1, p_d)))

@@ -93,6 +93,18 @@ def test_step_1():
     averaged = Symbol("averaged", nonnegative=True)
     known = Sum(coefficient[x, y] * f[x, y], (x, 0, k_s), (y, 0, k_d))
     assert (relation.gts - relation.lts).subs(mean_T, averaged + known) == averaged
+    # By their definitions, for a population of two kinds of questions at one replay an arm.
+    shares, above = sympy.symbols("g_1:3", nonnegative=True), sympy.symbols("above_1:3")
+    shown = [IndexedBase(name) for name in ("b_1", "b_2")]
+    cells = list(product(range(2), repeat=2))
+    targets = [
+        sum(coefficient[cell] * one[cell] for cell in cells) + over
+        for one, over in zip(shown, above, strict=True)
+    ]
+    at = {f[cell]: sum(g * o[cell] for g, o in zip(shares, shown, strict=True)) for cell in cells}
+    at[mean_T] = sum(g * target for g, target in zip(shares, targets, strict=True))
+    left = (relation.gts - relation.lts).subs({k_s: 1, k_d: 1}).doit().subs(at)
+    assert sympy.expand(left - sum(g * o for g, o in zip(shares, above, strict=True))) == 0
 
 
 def test_step_2():

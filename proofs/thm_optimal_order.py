@@ -94,19 +94,19 @@ def plans(budget, sequence=()):
                 yield ends_0 + ends_1, cost
 
 
-@pytest.mark.parametrize("budget", [(1, 1), (2, 1), (1, 2)])
-def test_step_2_for_every_plan_and_budgets_up_to_3_replays(budget):
+def test_step_2_for_every_plan_and_budgets_up_to_3_replays():
     """The recursion is the mean of what the replays of a sequence cost."""
-    for ends, cost in plans(budget):
-        mean = 0
-        for sequence in ends:
-            probability = 1
-            price_of = sum((c_s, c_d)[arm] for arm, _ in sequence)
-            for arm, flip in sequence:
-                p = (p_s, p_d)[arm]
-                probability *= p if flip else 1 - p
-            mean += probability * price_of
-        assert sympy.expand(mean - cost) == 0
+    for budget in [(1, 1), (2, 1), (1, 2)]:
+        for ends, cost in plans(budget):
+            mean = 0
+            for sequence in ends:
+                probability = 1
+                price_of = sum((c_s, c_d)[arm] for arm, _ in sequence)
+                for arm, flip in sequence:
+                    p = (p_s, p_d)[arm]
+                    probability *= p if flip else 1 - p
+                mean += probability * price_of
+            assert sympy.expand(mean - cost) == 0
 
 
 def test_step_3():

@@ -141,22 +141,23 @@ def test_step_3():
     at_start = outcome(k_s, u, p_s) * outcome(k_d, v, p_d) * weight(0, 0, 0, 0)
     assert sympy.simplify(FORMULAS["unbiased"].rhs / at_start) == 1
     of_state = sympy.solve(FORMULAS["stops"], P[tau])[0]
+    assert FORMULAS["unbiased"].lhs.limits == ((tau, 1, T),)
     term = FORMULAS["unbiased"].lhs.function.subs(P[tau], of_state)
     assert sympy.simplify(term - M[tau] * weight(i, x, j, y)) == 0
 
 
-@pytest.mark.parametrize("budget", [(1, 1), (2, 1), (1, 2)])
-def test_step_3_for_every_plan_and_budgets_up_to_3_replays(budget):
-    for first in product(*(range(one + 1) for one in budget)):
-        cells = list(product(*(range(one + 1) for one in first)))
-        for plan in plans(budget, first):
-            sums = dict.fromkeys(cells, 0)
-            for sequence, end in plan:
-                begin = tuple(begins(sequence, arm, first[arm]) for arm in range(2))
-                sums[begin] += weight(*end)
-            for cell in cells:
-                at = {k_s: first[0], k_d: first[1], u: cell[0], v: cell[1]}
-                assert sympy.expand(sums[cell] - FORMULAS["unbiased"].rhs.subs(at)) == 0
+def test_step_3_for_every_plan_and_budgets_up_to_3_replays():
+    for budget in [(1, 1), (2, 1), (1, 2)]:
+        for first in product(*(range(one + 1) for one in budget)):
+            cells = list(product(*(range(one + 1) for one in first)))
+            for plan in plans(budget, first):
+                sums = dict.fromkeys(cells, 0)
+                for sequence, end in plan:
+                    begin = tuple(begins(sequence, arm, first[arm]) for arm in range(2))
+                    sums[begin] += weight(*end)
+                for cell in cells:
+                    at = {k_s: first[0], k_d: first[1], u: cell[0], v: cell[1]}
+                    assert sympy.expand(sums[cell] - FORMULAS["unbiased"].rhs.subs(at)) == 0
 
 
 def test_step_4():

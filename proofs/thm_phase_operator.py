@@ -21,7 +21,8 @@ mean and, since
 [[parseval]]
 
 (the sum on the left over the pixels) all covariances of the channels. With fields of their own
-for the channels the cross-spectra would be kept only where the fields are equal.
+for the channels the cross-spectra, where they are not 0, would be kept only where the fields are
+equal up to multiples of $2\pi$.
 
 Antisymmetry leaves no choice in a bin that is its own conjugate: there
 
@@ -50,7 +51,8 @@ Proof
    that are not multiples of $H$, and $H$ for those that are; likewise for columns. So in
    $\sum_{h,w} F_a \overline{F_b}$ only the products of a pixel with itself are left, $HW$ times.
    The mean is $F(0,0)/(HW)$, and the covariance the mean product less the product of the means.
-5. $(h, w) = (-h, -w)$ means $2h \equiv 0$ and $2w \equiv 0$; then $\phi = -\phi$ up to multiples
+5. $(h, w) = (-h, -w)$ means $2h \equiv 0$ and $2w \equiv 0$, and since $0 \le 2h < 2H$ that $2h$
+   is 0 or $H$, and so $w$; then $\phi = -\phi$ up to multiples
    of $2\pi$, $\sin\phi = 0$, and $e^{i\phi} = \cos\phi = \pm 1$.
 6. $2w \le W$ in the half spectrum, so that $W - w - \lfloor W/2 \rfloor \ge 0$: for $W = 2v$ it
    is $v - w$, for $W = 2v + 1$ it is $v + 1 - w \ge 1$.
@@ -141,37 +143,44 @@ def test_step_4():
     assert partial.subs(terms, 0) == 0
 
 
-@pytest.mark.parametrize("size", [(1, 1), (1, 2), (2, 2), (1, 3), (2, 3), (1, 4), (3, 2)])
-def test_step_4_for_pictures_up_to_6_pixels(size):
-    """Both sides as polynomials in all the pixels."""
+def transform(channel, size, row, column):
+    """The discrete Fourier transform of a channel of a given size, at one bin."""
     rows, columns = size
-    pixels = list(product(range(rows), range(columns)))
-
-    def transform(channel, row, column):
-        return sum(
-            channel(*one)
-            * exp(
-                -2
-                * pi
-                * I
-                * sympy.Rational(row * one[0] * columns + column * one[1] * rows, rows * columns)
-            )
-            for one in pixels
+    return sum(
+        channel(*one)
+        * exp(
+            -2
+            * pi
+            * I
+            * (sympy.Rational(row * one[0], rows) + sympy.Rational(column * one[1], columns))
         )
+        for one in product(range(rows), range(columns))
+    )
 
+
+def test_step_4_for_pictures_up_to_6_pixels():
+    """Both sides as polynomials in all the pixels."""
     parseval, cross = FORMULAS["parseval"], FORMULAS["cross"].rhs
-    spectrum = {
-        C(*one): cross.subs({F_a: transform(x_a, *one), F_b: transform(x_b, *one)})
-        for one in pixels
-    }
-    right = parseval.rhs.subs({H: rows, W: columns}).doit().subs(spectrum)
-    plain = parseval.lhs.subs({H: rows, W: columns}).doit()
-    difference = sympy.expand(right - plain)
-    assert sympy.simplify(sympy.expand(difference.rewrite(sympy.cos))) == 0
-    assert sympy.expand(transform(x_a, 0, 0) - sum(x_a(*one) for one in pixels)) == 0
+    for size in [(1, 1), (1, 2), (2, 2), (1, 3), (2, 3), (1, 4), (3, 2)]:
+        rows, columns = size
+        pixels = list(product(range(rows), range(columns)))
+        spectrum = {
+            C(*one): cross.subs({F_a: transform(x_a, size, *one), F_b: transform(x_b, size, *one)})
+            for one in pixels
+        }
+        right = parseval.rhs.subs({H: rows, W: columns}).doit().subs(spectrum)
+        plain = parseval.lhs.subs({H: rows, W: columns}).doit()
+        difference = sympy.expand(right - plain)
+        assert sympy.simplify(sympy.expand(difference.rewrite(sympy.cos))) == 0
+        assert sympy.expand(transform(x_a, size, 0, 0) - sum(x_a(*one) for one in pixels)) == 0
 
 
 def test_step_5():
+    # 2h = cH with 0 ≤ h < H: c is 0 or 1, as at c = 2 + more h were H or above.
+    more = Symbol("more", integer=True, nonnegative=True)
+    bins = [sympy.solve(Eq(2 * h, count * H), h) for count in (0, 1, 2 + more)]
+    assert bins[:2] == [[0], [H / 2]]
+    assert sympy.expand(bins[2][0] - H).is_nonnegative
     angle = Symbol("angle", real=True)
     own = FORMULAS["own_conjugate"]
     # e^(iφ) = e^(−iφ): the difference is 2i sin φ.

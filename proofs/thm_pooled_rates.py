@@ -67,15 +67,17 @@ def test_step_2():
     (summed,) = difference.rhs.atoms(Sum)
     assert summed.limits == ((i, 1, size),)
     weight = difference.rhs / summed  # of each question, as in both rates
+    rates = {rate_d: y_i / k_d / size, rate_s: x_i / k_s / size}  # what the question adds
     own = weight * summed.function.subs(delta[i], FORMULAS["score"].rhs)
-    assert sympy.simplify(own - (y_i / k_d - x_i / k_s) / size) == 0
+    assert sympy.simplify(own - difference.lhs.subs(rates)) == 0
 
 
 def test_step_3():
     k, p = sympy.symbols("k p", positive=True)
     assert (k * p) / k == p  # E x/k: the mean of a question's own rate
     ratio = kp_bar / k_bar  # n and n cancel
-    assert sympy.simplify(ratio - p_bar - FORMULAS["ratio_of_sums"].rhs) == 0
+    said = FORMULAS["ratio_of_sums"]
+    assert sympy.simplify(said.lhs.subs(expected, ratio) - said.rhs) == 0
 
 
 ROWS = [(0, 4, 3, 4), (1, 2, 1, 4), (5, 8, 1, 1), (2, 2, 0, 2), (0, 0, 3, 4), (3, 4, 0, 0)]

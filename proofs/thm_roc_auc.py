@@ -66,13 +66,16 @@ def test_step_1():
     for one, other in product(range(3), repeat=2):
         assert psi(one, other) + psi(other, one) == 1
     half = Rational(1, 2)
+    smaller, equal = sympy.symbols("smaller equal")  # figures below one, and equal to it
+    midrank = ((smaller + 1) + (smaller + equal)) / 2  # of the first and the last of its places
+    assert sympy.expand(midrank - half - (smaller * psi(1, 0) + equal * psi(0, 0))) == 0
     among_true = true * (true - 1) / 2 * 1 + true * half  # pairs, and each with itself
     ranks = true * half + among_true + true * false * A
     assert sympy.expand(ranks - true * (true + 1) / 2 - true * false * A) == 0
     assert sympy.simplify(FORMULAS["midranks"].rhs.subs(R_1, ranks) - A) == 0
 
 
-def test_step_1_for_figures_up_to_3():
+def test_step_1_also_for_figures_up_to_3():
     """A midrank is half and the sum of ψ: all figures of four questions, from 1 to 3."""
     for figures in product(range(1, 4), repeat=4):
         for one in figures:

@@ -32,7 +32,8 @@ Proof
    probability, say $w$, and $2w + t_k = 1$. For $p \in \{0, 1\}$ both are 0 or both $k$, so that
    $t_k = 1$.
 2. By thm_tie_closed_forms, with $a = p^2$, $b = q^2$ and $2\sqrt{ab} = 2pq$,
-   $t_k = \frac1\pi\int_0^\pi (1 - 4pq\sin^2(\theta/2))^k d\theta$. Since $1 - v \le e^{-v}$ and,
+   $t_k = \frac1\pi\int_0^\pi (1 - 4pq\sin^2(\theta/2))^k d\theta$. Since
+   $0 \le 1 - v \le e^{-v}$ for $v = 4pq\sin^2(\theta/2) \le 1$ and,
    by concavity of the sine, $\sin(\theta/2) \ge \theta/\pi$, the integrand is at most
    $e^{-4kpq\,\theta^2/\pi^2}$. Over all $\theta > 0$ instead of those up to $\pi$ this gives the
    bound.

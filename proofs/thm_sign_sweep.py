@@ -2,11 +2,13 @@ r"""The signs at one k in one sweep of positive terms, and the tie in half the t
 
 Let SHAM and DESTROY flip independently $k$ times each, $q = 1 - p$, and for $0 \le j \le k$
 
-$$S_j = \sum_{x \le j}\binom kx p_s^x q_s^{j-x},
-\qquad T_j = \sum_{y \le j}\binom ky p_d^y q_d^{j-y},$$
+[[of_S]]
 
-$$L_j = \sum_{y < x \le j}\binom kx\binom ky p_s^x q_s^{j-x} p_d^y q_d^{j-y},
-\qquad Z_j = \sum_{x \le j}{\binom kx}^2 (p_s p_d)^x (q_s q_d)^{j-x}.$$
+[[of_T]]
+
+[[of_L]]
+
+[[of_Z]]
 
 Then $L_k = \mathrm{P}(\hat\Delta < 0)$ and $Z_k = \mathrm{P}(\hat\Delta = 0)$, and for $j \ge 1$
 
@@ -56,6 +58,19 @@ S, T, L, Z = (IndexedBase(name) for name in "STLZ")
 t = IndexedBase("t")
 
 FORMULAS = {
+    "of_S": Eq(S[j], Sum(binomial(k, x) * p_s**x * q_s ** (j - x), (x, 0, j))),
+    "of_T": Eq(T[j], Sum(binomial(k, y) * p_d**y * q_d ** (j - y), (y, 0, j))),
+    "of_L": Eq(
+        L[j],
+        Sum(
+            binomial(k, x) * binomial(k, y) * p_s**x * q_s ** (j - x) * p_d**y * q_d ** (j - y),
+            (y, 0, x - 1),
+            (x, 0, j),
+        ),
+    ),
+    "of_Z": Eq(
+        Z[j], Sum(binomial(k, x) ** 2 * (p_s * p_d) ** x * (q_s * q_d) ** (j - x), (x, 0, j))
+    ),
     "sums": Eq(S[j], q_s * S[j - 1] + binomial(k, j) * p_s**j),
     "below": Eq(L[j], q_s * q_d * L[j - 1] + binomial(k, j) * p_s**j * q_d * T[j - 1]),
     "zero": Eq(Z[j], q_s * q_d * Z[j - 1] + binomial(k, j) ** 2 * (p_s * p_d) ** j),
@@ -75,14 +90,21 @@ USED_BY = (
 )
 
 
+def summand(name, *limits):
+    """Of a formula that is a sum, over what the statement says."""
+    summed = FORMULAS[name].rhs
+    assert summed.limits == limits
+    return summed.function
+
+
 def sham(last, flips):
     """The summand of S, and of T with the rates of the other arm."""
-    return binomial(k, flips) * p_s**flips * q_s ** (last - flips)
+    return summand("of_S", (x, 0, j)).subs({x: flips, j: last}, simultaneous=True)
 
 
 def destroy(last, flips):
     """The summand of T."""
-    return sham(last, flips).subs({p_s: p_d, q_s: q_d}, simultaneous=True)
+    return summand("of_T", (y, 0, j)).subs({y: flips, j: last}, simultaneous=True)
 
 
 def same(one, other):
@@ -94,9 +116,12 @@ def test_step_1():
     def pmf(flips, rate, stay):
         return binomial(k, flips) * rate**flips * stay ** (k - flips)
 
-    assert same(sham(k, x) * destroy(k, y), pmf(x, p_s, q_s) * pmf(y, p_d, q_d))
-    squares = binomial(k, x) ** 2 * (p_s * p_d) ** x * (q_s * q_d) ** (k - x)
-    assert same(sham(k, x) * destroy(k, x), squares)
+    pairs = summand("of_L", (y, 0, x - 1), (x, 0, j))
+    assert same(pairs, sham(j, x) * destroy(j, y))
+    assert same(pairs.subs(j, k), pmf(x, p_s, q_s) * pmf(y, p_d, q_d))
+    squares = summand("of_Z", (x, 0, j))
+    assert same(squares, sham(j, x) * destroy(j, x))
+    assert same(squares.subs(j, k), pmf(x, p_s, q_s) * pmf(x, p_d, q_d))
 
 
 def test_step_2():
@@ -176,6 +201,17 @@ def test_implementation_tie():
         )
         for law in laws(k_, one, other):
             assert close(law.tie(), Fraction(ways, 64**k_))
+
+
+def test_implementation_tie_at_rates_that_are_not_dyadic():
+    """The fractions that the doubles are; the rest to 1 is no double."""
+    for k_, one, other in product((5, 60, 100), (0.1, 0.7), (0.3, 0.45)):
+        p, q = Fraction(one), Fraction(other)
+        of = max(p.denominator, q.denominator)
+        a_ = int(p * of) * int(q * of)
+        b_ = (of - int(p * of)) * (of - int(q * of))
+        ways = sum(comb(k_, n) ** 2 * a_**n * b_ ** (k_ - n) for n in range(k_ + 1))
+        assert close(cs.FiniteReplayLaw(one, other, k=k_).tie(), Fraction(ways, of ** (2 * k_)))
 
 
 def test_implementation_negative_and_positive():

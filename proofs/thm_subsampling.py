@@ -1,4 +1,4 @@
-r"""Subsampling is the only unbiased way to fewer replays, and the most precise one
+r"""Subsampling is the only unbiased function of the counts for fewer replays, and most precise
 
 Of $k$ replays $X$ flip. Keep $m \le k$ of them at random: $j$ of the kept ones flip with
 probability

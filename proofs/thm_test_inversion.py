@@ -24,20 +24,22 @@ Proof
 
 1. A p-value that is the supremum, over all rates that differ by $\delta$, of the probability of a
    statistic at least as large is such a $p_\delta$: thm_exact_test, step 2, asks nothing of the
-   rates over which the supremum is taken.
-2. The true $\delta$ is one of those tested. It is outside only where $p_\delta \le \alpha$, and
+   rates over which the supremum is taken. The true $\delta$ is one of those tested. It is outside
+   only where $p_\delta \le \alpha$, and
    the probability of that is at most $\alpha$. The hull can only hold more.
-3. Of two tests at $\alpha/2$ one or the other rejects with a probability of at most the sum.
-4. At $\delta = 0$ the log likelihood is $s\log p + (N-s)\log(1-p)$ with $s = x + y$,
+2. Of two tests at $\alpha/2$ one or the other rejects with a probability of at most the sum.
+3. At $\delta = 0$ the log likelihood is $s\log p + (N-s)\log(1-p)$ with $s = x + y$,
    $N = k_s + k_d$: it is concave with its maximum at $s/N$. There
    $\tilde p\tilde q(1/k_s + 1/k_d)$ is the pooled variance.
-5. Exchanging the arms, $\delta$ becomes $-\delta$, and so does $Z$ become $-Z$, at exchanged
+4. Exchanging the arms, $\delta$ becomes $-\delta$, and so does $Z$ become $-Z$, at exchanged
    $\tilde p$. Exchanging flips and non-flips puts $k_s - x$, $k_d - y$, $1-\tilde p_s$,
    $1-\tilde p_d$ and $-\delta$ for them, and $Z$ becomes $-Z$. The likelihood, and so the maximum,
    is exchanged with them, and $|Z|$, which orders the tables, is the same.
 
 References
 
+- Santner and Snell, "Small-sample confidence intervals for $p_1 - p_2$ and $p_1/p_2$ in 2×2
+  contingency tables", *Journal of the American Statistical Association* 75 (1980) 386–394.
 - Agresti and Min, "On small-sample confidence intervals for parameters in discrete distributions",
   *Biometrics* 57 (2001); Chan and Zhang, "Test-based exact confidence intervals for the difference
   of two binomial proportions", *Biometrics* 55 (1999); Lehmann and Romano, *Testing Statistical
@@ -47,6 +49,7 @@ References
 from fractions import Fraction
 from itertools import product
 from math import comb
+from statistics import NormalDist
 
 import sympy
 from sympy import Eq, Function, Symbol, log, sqrt
@@ -72,12 +75,6 @@ USED_BY = ("interval_table", "score_intervals")
 
 
 def test_step_1():
-    below, margin = sympy.symbols("below margin", nonnegative=True)
-    supremum = alpha - margin  # of P(S ≥ s*), which is the p-value of s*
-    assert (alpha - (supremum - below)).is_nonnegative
-
-
-def test_step_2():
     spared, filled = sympy.symbols("spared filled", nonnegative=True)
     # P(p_δ ≤ α) = α − spared, and the hull holds δ with the probability `filled` more.
     relation = FORMULAS["coverage"]
@@ -85,7 +82,7 @@ def test_step_2():
     assert sympy.expand(left) == spared + filled
 
 
-def test_step_3():
+def test_step_2():
     less, more, both = sympy.symbols("less more both", nonnegative=True)
     # P(A ∪ B) = P(A) + P(B) − P(A ∩ B), with P(A) and P(B) α/2 less something.
     either = (alpha / 2 - less) + (alpha / 2 - more) - both
@@ -94,7 +91,7 @@ def test_step_3():
     assert left == less + more + both
 
 
-def test_step_4():
+def test_step_3():
     p, s, rest = sympy.symbols("p s rest", positive=True)
     likelihood = s * log(p) + rest * log(1 - p)
     bent = sympy.diff(likelihood, p, 2)
@@ -111,7 +108,7 @@ def test_step_4():
     assert sympy.simplify(root - 1 / sqrt(r_s * (1 - r_s) / k_s + r_d * (1 - r_d) / k_d)) == 0
 
 
-def test_step_5():
+def test_step_4():
     score = FORMULAS["score"].rhs
     arms = {x: y, y: x, k_s: k_d, k_d: k_s, r_s: r_d, r_d: r_s, delta: -delta}
     flips = {x: k_s - x, y: k_d - y, r_s: 1 - r_s, r_d: 1 - r_d, delta: -delta}
@@ -168,3 +165,18 @@ def test_implementation_score_intervals():
     for a, c in product(range(4), repeat=2):
         one = cs.score_intervals(a, 3, c, 3)
         assert (one.low, one.high) == (low[a, c], high[a, c])
+
+
+def test_implementation_miettinen_nurminen():
+    """Z²(N − 1)/N = z² at the limits of tables that stay what they are when all is exchanged.
+
+    There y = k − x, and by the last step the most likely rates are (1 − δ)/2 and (1 + δ)/2.
+    """
+    square = FORMULAS["score"].rhs.subs({r_s: (1 - delta) / 2, r_d: (1 + delta) / 2}) ** 2
+    for size, level in product((2, 3, 4, 7), (0.75, 0.9375)):
+        quantile = NormalDist().inv_cdf((1 + level) / 2)
+        found = cs.interval_table(size, size, interval="miettinen-nurminen", level=level).low
+        for a in range(size):
+            at = {x: a, y: size - a, k_s: size, k_d: size, delta: float(found[a, size - a])}
+            scaled = float(square.subs(at)) * (2 * size - 1) / (2 * size)
+            assert abs(scaled - quantile**2) <= 1e-12

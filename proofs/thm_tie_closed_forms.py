@@ -43,7 +43,7 @@ Proof
 References
 
 - Olver and others, *NIST Handbook of Mathematical Functions* (Cambridge 2010), 18.5.8 (sum),
-  18.10.2 (Laplace's integral), 18.12.11 (generating function) and table 18.9.1 (recurrence) of the
+  18.10.5 (Laplace's integral), 18.12.11 (generating function) and table 18.9.1 (recurrence) of the
   Legendre polynomials.
 """
 
@@ -83,6 +83,8 @@ def term():
 
 
 def test_step_1():
+    assert FORMULAS["squares"].rhs == Sum(term(), (j, 0, k))
+
     def pmf(p):
         return binomial(k, j) * p**j * (1 - p) ** (k - j)
 
@@ -162,6 +164,7 @@ def test_step_5():
     summed = 1 / sqrt((1 - (a + b) * z) ** 2 - 4 * a * b * z**2)
     assert sympy.simplify(growth / pi - 1 / root) == 0
     rates = {a: p_s * p_d, b: (1 - p_s) * (1 - p_d)}
+    assert FORMULAS["generating"].lhs == Sum(t[k] * z**k, (k, 0, sympy.oo))
     said = FORMULAS["generating"].rhs
     assert sympy.expand((1 / said**2 - 1 / summed**2).subs(rates)) == 0
     assert said.subs({**rates, z: 0}) == summed.subs({**rates, z: 0}) == 1  # the same root
@@ -188,11 +191,11 @@ def test_step_6():
 EIGHTHS = [Fraction(i, 8) for i in range(9)]  # doubles, so that nothing is rounded
 
 
-def exact_ties(p, q):
-    """t_0 to t_12 as fractions, from the recurrence of the statement."""
+def exact_ties(p, q, last=12):
+    """t_0 to t_last as fractions, from the recurrence of the statement."""
     a_, b_ = p * q, (1 - p) * (1 - q)
     ties = [Fraction(1), a_ + b_]
-    for n in range(1, 12):
+    for n in range(1, last):
         ties.append(
             ((2 * n + 1) * (a_ + b_) * ties[n] - n * (1 - p - q) ** 2 * ties[n - 1]) / (n + 1)
         )
@@ -216,3 +219,11 @@ def test_implementation_tie_sequence():
         found = cs.FiniteReplayLaw(float(p), float(q), k=12).tie_sequence()
         for one, other in zip(found.ravel(), exact_ties(p, q), strict=True):
             assert abs(Fraction(float(one)) - other) <= other * Fraction(1, 10**14)
+
+
+def test_implementation_tie_sequence_at_rates_that_are_not_dyadic():
+    """Of the fractions that the doubles are: within 2 units of 2^−52."""
+    for p, q in product((0.1, 0.7), (0.3, 0.45)):
+        found = cs.FiniteReplayLaw(p, q, k=60).tie_sequence()
+        for one, other in zip(found.ravel(), exact_ties(Fraction(p), Fraction(q), 60), strict=True):
+            assert abs(Fraction(float(one)) - other) <= other * Fraction(2, 2**52)

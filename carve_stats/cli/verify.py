@@ -35,17 +35,22 @@ def verify(
 
     The score is the DESTROY flip rate minus the SHAM flip rate over valid replays, and undefined
     where an arm has none. The function is called with all small sequences of flips, and with longer
-    ones that are drawn. What fails is shown with the smallest counterexample; the exit status is
-    then 1. Modules of the working directory are found.
+    ones: all counts up to 12 replays an arm, and some that are drawn. What fails is shown with the
+    smallest counterexample, or with one that may not be the smallest, which is then said; the exit
+    status is 1. What the function prints is dropped. Modules of the working directory are found.
+
+    A difference of two means in floats fails the check of thresholds: 1/1 - 1/3 <= 2/3 is False.
+    That is no blunder but a rule here, that whole numbers decide what is a tie.
 
     \b
     The parameters' names and annotations say how flips are given; if not, NAME is one of
       lists          a list an arm: 1 a flip, 0 none, None an invalid replay
       arrays         a NumPy array an arm, NaN an invalid replay
+      series         a pandas Series an arm, NaN an invalid replay
       counts         flips and valid replays of each arm, four whole numbers
       replay_counts  carve_stats.ReplayCounts of one question
-      fields         one dataclass with the arms as fields
-      records        a list of a dataclass, one record a replay: condition, flip
+      fields         one dataclass, NamedTuple or TypedDict with the arms as fields
+      records        a list of such, one record a replay: condition, flip
       mapping        {"sham": [...], "destroy": [...]}
       rows           [{"condition": "sham", "flip": true}, ...]
 
@@ -67,11 +72,20 @@ def verify(
             if rule:
                 result = carve_stats.testing.verify_rule(target, progress=progress, **size)
             else:
-                result = carve_stats.testing.verify_estimator(
-                    target, signature=signature, progress=progress, **size
-                )
+                result = _verified(target, signature=signature, progress=progress, **size)
     if as_json:
         echo_json(result.to_dict())
     else:
         click.echo(str(result))
     ctx.exit(0 if result.passed else 1)
+
+
+def _verified(target: str, **options: Any) -> Any:
+    from carve_stats.testing import verify_estimator
+    from carve_stats.testing.signatures import ADAPT
+
+    try:
+        return verify_estimator(target, **options)
+    except InputError as error:  # adapt= is for Python alone
+        mend = "verify a function of (sham, destroy) that calls it"
+        raise InputError(str(error).replace(ADAPT, mend)) from error

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, combinations_with_replacement, product
+from itertools import chain, combinations_with_replacement, cycle, product
 from typing import NamedTuple
 
-__all__ = ["Arm", "Flips", "all_flips", "describe", "score_of", "size"]
+__all__ = ["Arm", "Flips", "all_flips", "describe", "flips_beyond", "score_of", "size"]
 
 Arm = tuple[int | None, ...]
 
@@ -107,6 +107,58 @@ def all_flips(k: int, *, invalid: bool, ordered: bool) -> list[Flips]:
     return sorted(
         (Flips(sham, destroy) for sham, destroy in product(list(arms), repeat=2)), key=size
     )
+
+
+_LOST: tuple[tuple[Arm, Arm], ...] = (
+    ((None,), ()), ((), (None,)), ((None,), (None,)), ((None, None), ()), ((), (None, None)),
+)  # fmt: skip
+
+
+def flips_beyond(k: int, largest: int, *, invalid: bool, ordered: bool) -> list[Flips]:
+    """One question or a few for all x of k_sham and y of k_destroy beyond an enumeration.
+
+    And those of one arm of k + 1 replays alone: then none of k + 1 replays in all is left out.
+
+    Parameters
+    ----------
+    k : int
+        Up to how many replays an arm all questions are enumerated already.
+    largest : int
+        The most valid replays in an arm.
+    invalid : bool
+        Whether each stands once more with one or two invalid replays, now of this arm, now of that.
+    ordered : bool
+        Whether each stands once more with its flips first.
+
+    Returns
+    -------
+    list of Flips
+        In the order of `size`; flips come last, then invalid replays, where nothing else is said.
+
+    Examples
+    --------
+    >>> len(flips_beyond(5, 12, invalid=False, ordered=False))  # 91² − 21²
+    7840
+    """
+    symbols = (0, 1, None) if invalid else (0, 1)
+    arms = [((0,) * (n - x)) + (1,) * x for n in range(largest + 1) for x in range(n + 1)]
+    lost = cycle(_LOST)
+    found: dict[Flips, None] = {}  # without the second of two that are one
+    for sham, destroy in product(arms, repeat=2):
+        if max(len(sham), len(destroy)) <= k:
+            continue
+        found[Flips(sham, destroy)] = None
+        if ordered:
+            found[Flips(sham[::-1], destroy[::-1])] = None
+        if invalid:
+            first, second = next(lost)
+            found[Flips(sham + first, destroy + second)] = None
+    alone: Iterable[Arm] = (
+        product(symbols, repeat=k + 1) if ordered else combinations_with_replacement(symbols, k + 1)
+    )
+    for arm in alone:
+        found[Flips(arm, ())] = found[Flips((), arm)] = None
+    return sorted(found, key=size)
 
 
 def describe(flips: Flips, *, self_too: bool = False) -> str:

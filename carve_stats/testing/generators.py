@@ -32,7 +32,7 @@ def draws_globally(call: Callable[[], Any]) -> bool:
     """
     with generators_kept():
         before = random.getstate(), np.random.get_state()  # noqa: NPY002
-        with suppress(Exception):
+        with suppress(Exception, SystemExit):
             call()
         after = random.getstate(), np.random.get_state()  # noqa: NPY002
     return before[0] != after[0] or not _same(before[1], after[1])

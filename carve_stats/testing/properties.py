@@ -43,6 +43,8 @@ class Property:
         invalid ones change nothing.
     largest : int, optional
         Up to how many replays an arm it is enumerated, where it costs several calls.
+    arranged : bool
+        Whether it compares arrangements of the same replays.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Property:
     applies: Callable[[Reading], str | None] = lambda _: None
     invalid_too: bool = False
     largest: int | None = None
+    arranged: bool = False
 
     def verdict(self, estimator: Estimator, flips: Flips) -> Verdict:
         """Whether it holds for the replays of one question."""
@@ -60,10 +63,10 @@ class Property:
             return False
         return self.holds(estimator, flips)
 
-    def as_check(self, verdict: Verdict) -> Check:
-        """What is reported of it."""
+    def as_check(self, verdict: Verdict, *, smallest: bool = True) -> Check:
+        """What is reported of it, and whether no smaller counterexample can be."""
         if isinstance(verdict, str):
-            return Check(self.name, False, verdict, self.statement)
+            return Check(self.name, False, verdict, self.statement, smallest)
         if not verdict:
             return Check(self.name, None, None, "the function gives nothing to look at")
         return Check(self.name, True, None, self.statement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +35,8 @@ def read_result(result: Any, depth: int = 0) -> Value:
     ----------
     result : object
         A number of any kind, an array of one, an object with an attribute ``delta`` or ``score``,
-        or a mapping with such a key. None and NaN are an undefined score.
+        or a mapping with such a key. None, NaN, pandas.NA and what NumPy masks are an undefined
+        score.
     depth : int
         How deep within the result this is.
 
@@ -50,7 +52,7 @@ def read_result(result: Any, depth: int = 0) -> Value:
     >>> read_result("1/2")
     Failed(words="returns '1/2', which is no score")
     """
-    if result is None:
+    if result is None or result is np.ma.masked:
         return None
     if type(result) in (int, Fraction):
         return result
@@ -70,6 +72,13 @@ def read_result(result: Any, depth: int = 0) -> Value:
                 return read_result(result[name], depth + 1)
         elif hasattr(result, name) and depth < 3:
             return read_result(getattr(result, name), depth + 1)
+    if type(result).__name__ == "NAType":  # of pandas, which need not be there
+        return None
+    if inspect.iscoroutine(result):
+        result.close()  # else Python warns that nobody waited for it
+        return Failed("is async and returns a coroutine: give a plain function")
+    if inspect.isgenerator(result) or inspect.isasyncgen(result):
+        return Failed("is a generator: give a function that returns the score")
     shown = " ".join(repr(result).split())
     return Failed(f"returns {shown[:80]}, which is no score")
 

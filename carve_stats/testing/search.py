@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from heapq import merge
+from typing import NamedTuple
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from carve_stats.testing.estimator import Estimator
-from carve_stats.testing.flips import Flips, size
+from carve_stats.testing.flips import Flips, flips_beyond, size
 from carve_stats.testing.properties import Property, Verdict
+from carve_stats.testing.signatures.reading import Reading
 
-__all__ = ["LONGER", "Progress", "check_longer", "check_small"]
+__all__ = ["LARGEST", "LONGER", "Finding", "Progress", "beyond", "check_longer", "check_small"]
+
+LARGEST = 12
+"""Up to how many valid replays an arm all counts are tried."""
 
 LONGER = 100
 """How many longer questions are tried, of up to 30 replays an arm."""
@@ -20,12 +26,41 @@ LONGER = 100
 Progress = Callable[[int, int], object]
 
 
+class Finding(NamedTuple):
+    """What was found of a property; where it failed, at which replays, if at some of one question.
+
+    Parameters
+    ----------
+    verdict : str or bool
+        As a `Property` gives it.
+    flips : Flips, optional
+        Where it fails.
+    drawn : bool
+        Whether that was shrunk from something drawn.
+    """
+
+    verdict: Verdict
+    flips: Flips | None = None
+    drawn: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether it does not hold."""
+        return isinstance(self.verdict, str)
+
+
+def beyond(k: int, reading: Reading) -> list[Flips]:
+    """The questions that are tried beyond an enumeration up to k, in order of size."""
+    return flips_beyond(k, LARGEST, invalid=reading.takes_invalid, ordered=reading.ordered)
+
+
 def check_small(
     wanted: Iterable[Property],
     estimator: Estimator,
     questions: Sequence[Flips],
+    others: Sequence[Flips],
     progress: Progress | None = None,
-) -> dict[Property, Verdict]:
+) -> dict[Property, Finding]:
     """Look at all small questions, the smallest first, until each property holds or fails.
 
     Parameters
@@ -34,53 +69,59 @@ def check_small(
         What to look for.
     estimator : Estimator
         What is verified.
-    questions : sequence of Flips
-        In order of size: the first failure is then the smallest.
+    questions, others : sequence of Flips
+        All of few replays, and some of more; each in order of size. Both are looked at in one
+        order: a question of five and one replay comes before one of four and four.
     progress : callable, optional
         Called with what is done and what there is to do.
 
     Returns
     -------
     dict
-        A verdict a property.
+        A finding a property.
     """
-    verdicts: dict[Property, Verdict] = dict.fromkeys(wanted, False)
-    for done, flips in enumerate(questions):
+    findings = dict.fromkeys(wanted, Finding(False))
+    total = len(questions) + len(others)
+    for done, flips in enumerate(merge(questions, others, key=size)):
         if progress is not None and not done % 500:
-            progress(done, len(questions))
+            progress(done, total)
         longest, valid = max(len(flips.sham), len(flips.destroy)), flips.valid
-        for one, before in verdicts.items():
-            if one.holds is None or not (valid or one.invalid_too) or isinstance(before, str):
+        for one, before in findings.items():
+            if one.holds is None or not (valid or one.invalid_too) or before.failed:
                 continue
             if one.largest is None or longest <= one.largest:
-                verdicts[one] = one.holds(estimator, flips) or before
+                verdict = one.holds(estimator, flips)
+                if verdict and verdict is not before.verdict:
+                    findings[one] = Finding(verdict, flips)
     without_invalid = [flips for flips in questions if flips.valid]
-    for one in verdicts:
+    for one in findings:
         if one.holds_over_all is not None:
-            verdicts[one] = one.holds_over_all(estimator, without_invalid)
+            findings[one] = Finding(one.holds_over_all(estimator, without_invalid))
     if progress is not None:
-        progress(len(questions), len(questions))
-    return verdicts
+        progress(total, total)
+    return findings
 
 
 def check_longer(
-    verdicts: dict[Property, Verdict], estimator: Estimator
-) -> dict[Property, Verdict]:
+    findings: dict[Property, Finding], estimator: Estimator, others: Sequence[Flips]
+) -> dict[Property, Finding]:
     """Try longer questions on what has not failed; what fails is shrunk.
 
     Parameters
     ----------
-    verdicts : dict
+    findings : dict
         As `check_small` gives them.
     estimator : Estimator
         What is verified.
+    others : sequence of Flips
+        In order of size: the first of these at which a property fails, too, is preferred.
 
     Returns
     -------
     dict
         The same with what failed now.
     """
-    still = [one for one, verdict in verdicts.items() if not isinstance(verdict, str)]
+    still = [one for one, finding in findings.items() if not finding.failed]
     failing: dict[Property, Flips] = {}
 
     # Without a database nothing is written, and examples are the same on every machine. One pass
@@ -100,10 +141,22 @@ def check_longer(
                 failing[one] = min(flips, failing.get(one, flips), key=size)
 
     look()
-    found = dict(verdicts)
+    found = dict(findings)
     for one, flips in failing.items():
-        found[one] = one.verdict(estimator, _reduced(flips, partial(_fails, one, estimator)))
+        smaller = (other for other in others if size(other) < size(flips))
+        first = next((other for other in smaller if _fails(one, estimator, other)), flips)
+        found[one] = _shrunk(one, estimator, first)
+    # Of these only some arrangements were tried, and only some invalid replays.
+    listed = {*others}
+    for one, finding in findings.items():
+        if finding.failed and finding.flips in listed and (one.arranged or not finding.flips.valid):
+            found[one] = _shrunk(one, estimator, finding.flips)
     return found
+
+
+def _shrunk(one: Property, estimator: Estimator, flips: Flips) -> Finding:
+    fewest = _reduced(flips, partial(_fails, one, estimator))
+    return Finding(one.verdict(estimator, fewest), fewest, drawn=True)
 
 
 def _fails(one: Property, estimator: Estimator, flips: Flips) -> bool:
@@ -111,14 +164,30 @@ def _fails(one: Property, estimator: Estimator, flips: Flips) -> bool:
 
 
 def _reduced(flips: Flips, fails: Callable[[Flips], bool]) -> Flips:
-    """Shrunk until no replay and no flip can go."""
-    for name, arm in flips._asdict().items():
-        for i, flip in enumerate(arm if name != "self_flips" else ()):
-            for less in ((), (0,)) if flip else ((),):
-                smaller = flips._replace(**{name: arm[:i] + less + arm[i + 1 :]})
-                if fails(smaller):
-                    return _reduced(smaller, fails)
+    """Shrunk until no replay and no flip can go, and no two neighbours can change places."""
+    smaller = (other for other in _smaller(flips) if fails(other))
+    while (found := next(smaller, None)) is not None:
+        flips = found
+        smaller = (other for other in _smaller(flips) if fails(other))
     return flips
+
+
+def _smaller(flips: Flips) -> Iterator[Flips]:
+    """What is smaller by one step."""
+    arms = (("sham", flips.sham), ("destroy", flips.destroy))
+    for name, arm in arms:
+        for i in range(len(arm)):
+            yield flips._replace(**{name: arm[:i] + arm[i + 1 :]})
+    changed = [
+        flips._replace(**{name: new})
+        for name, arm in arms
+        for i in range(len(arm))
+        for new in (
+            (*arm[:i], 0, *arm[i + 1 :]),
+            arm[:i] + arm[i : i + 2][::-1] + arm[i + 2 :],
+        )
+    ]
+    yield from (other for other in changed if size(other) < size(flips))
 
 
 @st.composite

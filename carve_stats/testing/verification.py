@@ -1,4 +1,4 @@
-"""`Check` and `Verification`: what was verified, and the smallest counterexample to what failed."""
+"""`Check` and `Verification`: what was verified, and a counterexample to what failed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from carve_stats._display import counted, html_block, text_table
 __all__ = ["Check", "Verification"]
 
 _STATES = {True: "passed", False: "FAILED", None: "not checked"}
+_SHRUNK = "Counterexamples; there may be smaller ones:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +25,21 @@ class Check:
     passed : bool or None
         None where the property does not apply, or could not be looked at; `note` then says why.
     counterexample : str, optional
-        Where it failed, the smallest case in which it does, in words and on one line.
+        Where it failed, a case in which it does, in words and on one line.
     note : str, optional
         What the property says, or why it was not checked.
+    smallest : bool
+        Whether no case smaller than the counterexample fails; False where a smaller one may.
     """
 
     name: str
     passed: bool | None
     counterexample: str | None = None
     note: str | None = None
+    smallest: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """``name``, ``passed``, ``counterexample`` and ``note``, ready for JSON."""
+        """``name``, ``passed``, ``counterexample``, ``note``, ``smallest``, ready for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -115,9 +119,14 @@ class Verification:
         head = [f"{self.subject}: {self._verdict}"]
         head += _paragraphs([f"called with {self.signature}", f"tried on {self.tried}"])
         parts = ["\n".join(head)]
-        if self.failed:
-            shown = [f"{check.name}: {check.counterexample}" for check in self.failed]
-            parts.append("\n".join(["Smallest counterexamples:", *_paragraphs(shown)]))
+        for title, smallest in (("Smallest counterexamples:", True), (_SHRUNK, False)):
+            shown = [
+                f"{check.name}: {check.counterexample}"
+                for check in self.failed
+                if check.smallest is smallest
+            ]
+            if shown:
+                parts.append("\n".join([title, *_paragraphs(shown)]))
         parts.append(text_table(["check", "result", "property"], self._rows(), words=3))
         if self.notes:
             parts.append("\n".join(_paragraphs(self.notes)))
@@ -131,7 +140,7 @@ class Verification:
             [*row, check.counterexample or ""]
             for row, check in zip(self._rows(), self.checks, strict=True)
         ]
-        headers = ["check", "result", "property", "smallest counterexample"]
+        headers = ["check", "result", "property", "counterexample"]
         notes = [f"called with {self.signature}", f"tried on {self.tried}", *self.notes]
         return html_block(f"{self.subject}: {self._verdict}", headers, rows, notes)
 

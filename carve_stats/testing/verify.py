@@ -9,10 +9,18 @@ from typing import Any
 from carve_stats.errors import InputError
 from carve_stats.replay.agents.python import import_object
 from carve_stats.testing.estimator import Estimator
-from carve_stats.testing.flips import Flips, all_flips
-from carve_stats.testing.properties import properties
+from carve_stats.testing.flips import Flips, all_flips, score_of
+from carve_stats.testing.properties import Property, properties
 from carve_stats.testing.results import Failed
-from carve_stats.testing.search import LONGER, Progress, check_longer, check_small
+from carve_stats.testing.search import (
+    LARGEST,
+    LONGER,
+    Finding,
+    Progress,
+    beyond,
+    check_longer,
+    check_small,
+)
 from carve_stats.testing.signatures import adapted, read_signature
 from carve_stats.testing.signatures.reading import Reading
 from carve_stats.testing.verification import Check, Verification
@@ -34,7 +42,7 @@ def verify_estimator(
     k: int = 5,
     progress: Progress | None = None,
 ) -> Verification:
-    """Verify an estimator of the score Δ̂ by exact enumeration, and by Hypothesis beyond.
+    """Verify an estimator of the score Δ̂ by exact enumeration, and on longer questions.
 
     Parameters
     ----------
@@ -53,15 +61,17 @@ def verify_estimator(
         of positional arguments and a dict of those by keyword.
     k : int
         Up to how many replays an arm all sequences are enumerated, invalid replays included; 1 to
-        6. At 5 there are 132,496 pairs of sequences.
+        6. At 5 there are 132,496 pairs of sequences. Beyond, all counts up to 12 replays an arm
+        are tried in one or two arrangements each, and 100 questions of up to 30 are drawn.
     progress : callable, optional
         Called with what is done and what there is to do.
 
     Returns
     -------
     Verification
-        A check a property, each failed one with the smallest counterexample: the fewest replays in
-        all, then the fewest flips, then the first in lexicographic order.
+        A check a property, each failed one with a counterexample: the smallest there is (the
+        fewest replays in all, then the fewest flips, then the first in lexicographic order), or
+        ``smallest`` is False.
 
     Raises
     ------
@@ -74,7 +84,10 @@ def verify_estimator(
     -----
     Unbiasedness and the law are identities of polynomials in the flip rates, decided by their
     coefficients: they hold for all rates. Fractions and whole numbers must be exact, floats
-    within 2⁻⁵¹ of the score, and on the right side of every threshold. Random generators are
+    within 2⁻⁵¹ of the score, and on the right side of every threshold: ``1/1 - 1/3 <= 2/3`` is
+    False of floats, so a difference of two means fails ``thresholds``. That is no blunder in
+    statistics; whole numbers decide here what is a tie, and with floats two programs would
+    route the question differently. What the function prints is dropped. Random generators are
     left alone, and nothing is written.
 
     Examples
@@ -102,30 +115,57 @@ def verify_estimator(
     questions = all_flips(k, invalid=reading.takes_invalid, ordered=reading.ordered)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of an empty mean, say: what is returned decides
-        verdicts = check_small(wanted, estimator, questions, progress)
-        verdicts = check_longer(verdicts, estimator)
+        others = beyond(k, reading)
+        findings = check_small(wanted, estimator, questions, others, progress)
+        findings = check_longer(findings, estimator, others)
+    smallest = _tells_smallest(findings, k)
     checks = tuple(
-        one.as_check(verdicts[one]) if reason is None else Check(one.name, None, None, reason)
+        one.as_check(findings[one].verdict, smallest=smallest(one))
+        if reason is None
+        else Check(one.name, None, None, reason)
         for one, reason in reasons.items()
     )
     kind = "pairs of flip sequences" if reading.ordered else "pairs of counts"
     invalid = ", invalid replays included" if reading.takes_invalid else ""
     small = f"all {len(questions):,} {kind} with up to {k} replays an arm{invalid}"
-    tried = f"{small}, and {LONGER} drawn with up to 30"
+    tried = (
+        f"{small}; all counts up to {LARGEST} in {len(others):,} more; and {LONGER} drawn with up"
+        " to 30"
+    )
     return Verification(
         f"estimator {name}", reading.words, tried, checks, (*reading.notes, _LEGEND)
     )
 
 
+def _tells_smallest(findings: dict[Property, Finding], k: int) -> Callable[[Property], bool]:
+    """Whether nothing smaller than the counterexample to a property can fail."""
+    by_order = any(one.arranged and found.failed for one, found in findings.items())
+
+    def tells(one: Property) -> bool:
+        _, flips, drawn = findings[one]
+        if flips is None:
+            return True  # a budget, or nothing
+        # Up to so many replays in all every question was tried.
+        if len(flips.sham + flips.destroy) <= min(k + 1, one.largest or k + 1):
+            return True
+        return not (drawn or by_order or one.largest) and flips.valid
+
+    return tells
+
+
 def _understood(function: Callable[..., Any], reading: Reading) -> Estimator:
-    """The estimator, called with the spelling of the conditions to which it gives a score."""
-    spelled = [Estimator(function, one) for one in (reading, *reading.others)]
-    flips = Flips((0,), (1,))  # whose score is 1
-    for given in (lambda value: value == 1, lambda value: not isinstance(value, Failed | None)):
-        for estimator in spelled:
-            if given(estimator(flips)):
-                return estimator
-    return spelled[0]
+    """The estimator, called in the way in which it gives most of two scores, or is undisturbed."""
+    ways = [Estimator(function, one) for one in (reading, *reading.others)]
+    if len(ways) == 1:
+        return ways[0]  # and it is not called before its time
+    probes = (Flips((0,), (1,)), Flips((1,), (0,)))
+
+    def understood(estimator: Estimator) -> tuple[int, int]:
+        values = [estimator(flips) for flips in probes]
+        right = sum(value == score_of(flips) for value, flips in zip(values, probes, strict=True))
+        return right, sum(not isinstance(value, Failed | None) for value in values)
+
+    return max(ways, key=understood)  # the first of those
 
 
 def _find(function: Callable[..., Any] | str) -> tuple[Callable[..., Any], str]:

@@ -1,6 +1,8 @@
 """``carve-stats verify``: exit status 0 passed, 1 a failed check, 2 wrong input."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -25,8 +27,7 @@ def defer(scores):
 
 @pytest.fixture(autouse=True)
 def _theirs(tmp_path, monkeypatch):
-    import sys
-
+    monkeypatch.setattr("carve_stats.testing.search.LARGEST", 3)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
     monkeypatch.delitem(sys.modules, "theirs", raising=False)
@@ -72,13 +73,31 @@ def test_a_rule_is_verified_as_a_rule(command):
         (["theirs:delta", "--signature", "lits"], "did you mean 'lists'"),
         (["theirs:defer", "--rule", "--signature", "lists"], "--signature"),
         (["json:dumps"], "name one of the signatures"),
+        (["json:dumps"], "or verify a function of (sham, destroy) that calls it"),
     ],
 )
 def test_wrong_input_is_refused(refused, arguments, words):
-    assert words in refused("verify", *arguments)
+    said = refused("verify", *arguments)
+    assert words in said
+    assert "adapt=" not in said  # which is for Python alone
 
 
 def test_help_names_every_signature(command):
     _, out, _ = command("verify", "--help")
     for name in signatures():
         assert f"\n    {name} " in out
+
+
+def test_without_hypothesis_one_line_says_what_to_install(tmp_path):
+    code = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from carve_stats.cli.main import main\n"
+        "sys.argv = ['carve-stats', 'verify', 'theirs:delta']\n"
+        "sys.exit(main())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert len(run.stderr.splitlines()) == 1
+    assert "pip install 'carve-stats[testing]'" in run.stderr

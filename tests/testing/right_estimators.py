@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, Optional
+from typing import Any, Literal, NamedTuple, Optional, TypedDict
 
 import numpy as np
+import pandas
 from numpy.typing import ArrayLike, NDArray
 
 from carve_stats import ReplayCounts
@@ -225,6 +226,72 @@ def rows_with_titles(rows: list[dict[str, Any]]):
     return fractions(
         *([r["flip"] for r in rows if r["condition"] == c] for c in ("Sham", "Destroy"))
     )
+
+
+def arms_of(replays, arm, flip, sham, destroy):
+    """Records by condition in a dict that knows two; another is a KeyError."""
+    arms = {sham: [], destroy: []}
+    for replay in replays:
+        arms[arm(replay)].append(flip(replay))
+    return arms[sham], arms[destroy]
+
+
+@right("records")
+def records_without_self(replays: list[Logged]):
+    return fractions(*arms_of(replays, lambda r: r.condition, lambda r: r.flip, "SHAM", "DESTROY"))
+
+
+@right("records")
+def all_else_is_destroy(replays: list[Logged]):
+    sham, destroy = [], []
+    for replay in replays:
+        (sham if replay.condition == "sham" else destroy).append(replay.flip)
+    return fractions(sham, destroy)
+
+
+@right("rows")
+def rows_of_arms(rows: list[dict]):
+    return fractions(*arms_of(rows, lambda r: r["arm"], lambda r: r["flipped"], "Sham", "Destroy"))
+
+
+class Row(TypedDict):
+    arm: str
+    flipped: bool | None
+
+
+@right("records")
+def rows_of_a_typed_dict(rows: list[Row]):
+    return fractions(*arms_of(rows, lambda r: r["arm"], lambda r: r["flipped"], "sham", "destroy"))
+
+
+class Named(NamedTuple):
+    video: str
+    condition: Literal["SHAM", "DESTROY", "SELF"]
+    flip: bool | None
+
+
+@right("records")
+def named_tuples(replays: Sequence[Named]):
+    arms = ([r.flip for r in replays if r.condition == c] for c in ("SHAM", "DESTROY"))
+    return fractions(*arms)
+
+
+class Arms(TypedDict):
+    destroy: list[bool | None]
+    sham: list[bool | None]
+
+
+@right("fields")
+def a_typed_dict_of_arms(arms: Arms):
+    return fractions(arms["sham"], arms["destroy"])
+
+
+@right("series")
+def two_series(sham: pandas.Series, destroy: pandas.Series):
+    sham, destroy = sham.dropna(), destroy.dropna()
+    if not (len(sham) and len(destroy)):
+        return pandas.NA
+    return Fraction(int(destroy.sum()), len(destroy)) - Fraction(int(sham.sum()), len(sham))
 
 
 @dataclass

@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import sys
 import threading
 
 import numpy as np
@@ -127,17 +128,66 @@ class Forgetful(Whole):
         return {"letters": "DDDD"}
 
 
+class Caching(Whole):
+    """Answers once for each key, by what it is shown then."""
+
+    def __init__(self, key, answer):
+        self.key, self.answer, self.replies = key, answer, {}
+
+    def __call__(self, request, /):
+        return self.replies.setdefault(self.key(request), self.answer(request))
+
+
+def sees_the_fox(request):
+    seen = "".join(item.text or str(len(item.frames[0].data)) for item in request.evidence)
+    return "B" if "fox" in seen else "ACD"[len(seen) % 3]
+
+
+def draws_by_seed(request):
+    return random.Random(request.seed).choice("ABCD")
+
+
+class Tiring(Whole):
+    """Another answer from the hundredth on."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, request, /):
+        self.calls += 1
+        return "A" if self.calls < 100 else "B"
+
+    def __getstate__(self):
+        return {"calls": 0}
+
+
+class NoMapping(Whole):
+    def fingerprint(self):
+        return None
+
+
+class Opaque(Whole):
+    def fingerprint(self):
+        return {"client": object()}
+
+
+NO_REPLY = {"replies", "usage", "repeatable", "condition", "repetition", "threads"}
 WRONG_AGENTS = {
-    "no reply": (lambda request: 7, {"replies", "usage", "repeatable", "condition", "threads"}),
+    "reads the repetition": (lambda request: "AB"[request.repetition > 0], {"repetition"}),
+    "reads the attempt": (lambda request: "AB"[request.attempt > 0], {"repetition"}),
+    "a fingerprint that is no mapping": (NoMapping(), {"fingerprint"}),
+    "a fingerprint with an object": (Opaque(), {"fingerprint"}),
+    "exits": (lambda request: sys.exit(3), {*NO_REPLY, "request"}),
+    "no reply": (lambda request: 7, NO_REPLY),
     "usage in words": (
         lambda request: ReplayReply(text="A", usage={"tokens": "many"}),
-        {"replies", "usage", "repeatable", "condition", "threads"},
+        NO_REPLY,
     ),
     "usage below 0": (lambda request: ReplayReply(text="A", usage={"tokens": -1}), {"usage"}),
     "reads the condition": (
         lambda request: "A" if request.condition == "destroy" else "B", {"condition"},
     ),
-    "counts its calls": (counts_calls, {"repeatable", "condition", "pickle", "threads"}),
+    "counts its calls": (counts_calls, {"repeatable"}),
     "draws globally": (
         lambda request: random.choice(["A"] * 9 + ["B"]) and "A", {"generators"},
     ),
@@ -180,6 +230,76 @@ def test_of_an_agent_that_draws_less_is_asked():
     assert verification.passed
     unasked = ("repeatable", "condition", "pickle")
     assert [verification[name].passed for name in unasked] == [None] * 3
+
+
+CACHES = {
+    "by question text": lambda request: request.question,
+    "by ids": lambda request: (request.question_id, *(one.id for one in request.evidence)),
+    "by question and condition": lambda request: (request.question, request.condition),
+}
+
+
+@pytest.mark.parametrize("answer", [sees_the_fox, draws_by_seed])
+@pytest.mark.parametrize("key", CACHES)
+def test_an_agent_with_a_cache_by_less_than_the_request_is_caught(key, answer):
+    found = verify_agent(Caching(CACHES[key], answer))["memory"]
+    assert found.passed is False
+    assert "as from a cache by question or ids" in found.counterexample
+
+
+def test_a_cache_by_the_whole_request_passes():
+    verification = verify_agent(Caching(repr, sees_the_fox))
+    assert verification.passed, str(verification)
+
+
+@pytest.mark.parametrize(
+    "blind", [draws_by_seed, lambda request: "ABCD"[len(request.question) % 4]]
+)
+def test_what_does_not_look_has_no_memory(blind):
+    assert verify_agent(blind)["memory"].passed
+
+
+def test_an_agent_that_changes_after_many_requests_is_asked_again_at_the_end():
+    verification = verify_agent(Tiring())
+    assert verification["order"].passed is False
+    assert "it answered 'A' at first, and 'B' after other requests" in (
+        verification["order"].counterexample
+    )
+
+
+def test_a_fingerprint_with_an_object_is_said_to_be_no_json():
+    shown = verify_agent(Opaque())["fingerprint"].counterexample
+    assert "cannot be JSON" in shown
+
+
+def test_of_a_random_agent_nothing_is_said_but_that():
+    verification = verify_agent(lambda request: str(np.random.default_rng().random()))
+    assert failed(verification) == {"repeatable"}
+    unasked = [
+        c.name for c in verification.checks if c.note == "its replies differ from call to call"
+    ]
+    assert unasked == ["condition", "repetition", "memory", "threads", "pickle", "order"]
+
+
+def test_of_an_agent_said_to_draw_that_does_not_the_condition_is_checked():
+    verification = verify_agent(lambda r: "AB"[r.condition == "sham"], deterministic=False)
+    assert failed(verification) == {"condition"}
+    assert verification["repeatable"].passed is None
+
+
+@pytest.mark.parametrize("verify", [verify_agent, verify_operator])
+@pytest.mark.parametrize("wrong", [5, None, "agent", Whole])
+def test_what_cannot_be_called_is_refused(verify, wrong):
+    with pytest.raises(InputError, match=r"must be callable|give an instance") as refusal:
+        verify(wrong)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_reader_that_cannot_be_called_is_refused():
+    with pytest.raises(InputError, match="read=5 must be callable, it is int"):
+        verify_reader(5, as_json)
+    with pytest.raises(InputError, match="write=None must be callable"):
+        verify_reader(by_hand(), None)
 
 
 def test_no_request_is_refused():
@@ -278,10 +398,46 @@ class NumPyParameter(Operator):
         return {"name": "roll", "strength": np.float32(1)}
 
 
+class ByParity(Operator):
+    def __call__(self, pixels, /, *, seed):
+        return np.roll(pixels, seed % 2, axis=(0, 1))
+
+
+class Masked(Operator):
+    def __call__(self, pixels, /, *, seed):
+        return np.ma.MaskedArray(np.roll(pixels, seed, axis=(0, 1)))
+
+
+class NeedsContrast(Operator):
+    def __call__(self, pixels, /, *, seed):
+        if pixels.size > 3 and pixels.std() == 0:
+            raise ValueError("no contrast")
+        return np.roll(pixels, seed, axis=(0, 1))
+
+
+class NeedsLight(Operator):
+    def __call__(self, pixels, /, *, seed):
+        if not pixels.any():
+            raise ValueError("too dark")
+        return np.roll(pixels, seed, axis=(0, 1))
+
+
+class NeedsThreeRows(Operator):
+    def __call__(self, pixels, /, *, seed):
+        if pixels.shape[:2] == (2, 3):
+            raise ValueError("too small")
+        return np.roll(pixels, seed, axis=(0, 1))
+
+
 WRONG_OPERATORS = {
+    ByParity: ("seeds", "a frame of 16 x 17 pixels, seed 0: it gives only 2 frames for the seeds"),
+    Masked: ("shape and type", "a frame of 1 x 1 pixels, seed 0: it gives a MaskedArray"),
+    NeedsContrast: ("shape and type", "a black frame of 1 x 7 pixels, seed 0: it raises"),
+    NeedsLight: ("shape and type", "a black frame of 1 x 1 pixels, seed 0: it raises"),
+    NeedsThreeRows: ("shape and type", "a frame of 2 x 3 pixels, seed 0: it raises"),
     FirstPixel: ("input", "a frame of 1 x 1 pixels, seed 0"),
     SquareOnly: ("shape and type", "a frame of 1 x 2 pixels, seed 0"),
-    EvenOnly: ("shape and type", "a frame of 1 x 7 pixels, seed 0"),
+    EvenOnly: ("shape and type", "a frame of 2 x 3 pixels, seed 0"),
     Floats: ("shape and type", "a frame of 1 x 1 pixels, seed 0"),
     OwnSeed: ("repeatable", "a frame of"),
     NoSeed: ("seeds", "a frame of 16 x 17 pixels"),
@@ -366,6 +522,24 @@ def test_each_wrong_reader_is_caught_with_a_smallest_log(fault):
     for name in expected:
         shown = verification[name].counterexample
         assert shown.startswith(f"{records} record{'s' * (records > 1)} ("), shown
+
+
+def test_a_wrong_reader_is_read_a_bounded_number_of_times_and_says_how_far_it_is():
+    reads, told = [], []
+
+    def read(source):
+        reads.append(source)
+        found = by_hand(last_attempt=True)(source)
+        if len(found) > 1:
+            raise ValueError("two questions")
+        return found
+
+    verification = verify_reader(read, as_json, progress=lambda *one: told.append(one))
+    assert {"retries", "counts"} <= failed(verification)
+    assert verification["counts"].smallest is False
+    assert verification["counts"].counterexample.startswith("2 records (")
+    assert len(reads) < 1000
+    assert told == [(i, 8) for i in range(9)]
 
 
 def test_a_reader_of_single_sources_says_so():

@@ -1,5 +1,6 @@
 """Strategies: what they draw is within bounds, reaches the edges, and shrinks to the plainest."""
 
+import inspect
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from log_forms import count_by_hand
 
+from carve_stats.errors import InputError
 from carve_stats.testing import counts, flip_sequences, laws, logs, populations
 from carve_stats.testing.smallest import find_smallest
 
@@ -104,3 +106,29 @@ def test_edges_are_reached(edge):
 def test_counts_shrink_to_one_question():
     found = find_smallest(counts(), lambda c: (c.score_numerator > 0).any(), tries=100)
     assert (len(found), int(found.sham_replays[0]), int(found.destroy_replays[0])) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "bounds", "message"),
+    [
+        (laws, {"min_k": 5, "max_k": 3}, "max_k=3 must be a whole number, at least min_k=5"),
+        (laws, {"min_k": 0}, "min_k=0 must be a whole number, at least 1"),
+        (counts, {"min_questions": 20}, "max_questions=12 must be .* at least min_questions=20"),
+        (counts, {"min_k": 9}, "max_k=6 must be .* at least min_k=9"),
+        (flip_sequences, {"min_k": -1}, "min_k=-1 must be"),
+        (populations, {"max_atoms": 0}, "max_atoms=0 must be"),
+        (logs, {"min_questions": 4}, "max_questions=3 must be"),
+        (logs, {"max_k": 0}, "max_k=0 must be"),
+        (
+            logs, {"min_questions": 99, "max_questions": 99, "hostile_ids": True},
+            "min_questions=99 must be at most",
+        ),
+    ],
+)  # fmt: skip
+def test_bounds_are_refused_by_their_names_before_anything_is_drawn(strategy, bounds, message):
+    with pytest.raises(InputError, match=message):
+        strategy(**bounds)
+
+
+def test_the_signature_of_logs_is_that_of_its_options():
+    assert "draw" not in inspect.signature(logs).parameters

@@ -49,6 +49,15 @@ def test_text_shows_every_check_and_the_counterexample():
     ]
 
 
+def test_a_counterexample_that_may_not_be_the_smallest_is_not_called_so():
+    drawn = Check("order", False, "SHAM 3", "no order", smallest=False)
+    assert "Smallest" not in str(verification(drawn))
+    lines = str(verification(FAILS, drawn)).splitlines()
+    at = lines.index("Counterexamples; there may be smaller ones:")
+    assert lines[at + 1] == "  * order: SHAM 3"
+    assert lines.index("Smallest counterexamples:") < at
+
+
 def test_html_is_escaped_and_json_is_plain():
     result = verification(HOLDS, FAILS)
     assert "SHAM &lt;0&gt;" in result._repr_html_()
@@ -59,6 +68,7 @@ def test_html_is_escaped_and_json_is_plain():
         "passed": False,
         "counterexample": "SHAM <0>: the score is 1",
         "note": "has its sign",
+        "smallest": True,
     }
     assert repr(result) == "<Verification of estimator f: FAILED: 1 of 2 checks>"
 

@@ -1,8 +1,10 @@
-"""Rules: right ones pass, and each wrong one is caught with the smallest table there is."""
+"""Rules: right ones pass, and each wrong one is caught with a smallest or reduced table."""
 
 import itertools
 import math
+import re
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +16,13 @@ from carve_stats.errors import InputError
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.population.mixing import Population
 from carve_stats.routing.rules.posterior import PosteriorRule
-from carve_stats.testing.rules.questions import Question, all_tables, describe
+from carve_stats.testing.rules.asking import AskedRule
+from carve_stats.testing.rules.properties import PROPERTIES
+from carve_stats.testing.rules.questions import Question, all_questions, all_tables, describe
+from carve_stats.testing.rules.reading import read_rule
+from carve_stats.testing.rules.reduction import REDUCED, reduce_table, smaller_tables
+from carve_stats.testing.rules.search import LARGEST
+from carve_stats.testing.rules.verdicts import Broken
 from carve_stats.testing.rules.verify import verify_rule
 
 RIGHT = [
@@ -154,6 +162,89 @@ def test_a_fault_of_three_questions_is_found():
 
     verification = verify_rule(third, k=1)
     assert verification["row order"].counterexample.startswith("3 questions: ")
+
+
+def below_the_mean(scores):
+    return scores < np.nanmean(scores)
+
+
+def sixth_is_strict(counts):
+    """Looks at the numbers of replays from six SHAM replays on."""
+    numerator, many = counts.score_numerator, counts.sham_replays >= 6
+    return counts.scored & np.where(many, numerator < 0, numerator <= 0)
+
+
+def first_row_of_five(counts):
+    chosen = counts.scored & (counts.score_numerator < 0)
+    chosen[0] |= len(counts) >= 5 and counts.scored[0]
+    return chosen
+
+
+@pytest.mark.parametrize("rule", [first_row_of_five, sixth_is_strict])
+def test_what_is_shown_of_a_large_table_fails_as_it_is_shown(rule):
+    """The words are those of asking about the shown questions alone, and none can be left out."""
+    reading = read_rule(rule)
+    asked = AskedRule(reading)
+    everything = tuple(all_questions(LARGEST))
+    looked_at = 0
+    for one in PROPERTIES:
+        found = one.holds(asked, everything)
+        if one.applies(reading) is not None or not isinstance(found, Broken):
+            continue
+        looked_at += 1
+        shown, kept = reduce_table(one, asked, everything, found), []
+
+        def remember(rule, table, one=one, kept=kept):
+            verdict = one.holds(rule, table)
+            if isinstance(verdict, Broken):
+                kept.append((table, verdict))
+            return verdict
+
+        again = reduce_table(replace(one, holds=remember), asked, everything, found)
+        table, verdict = kept[-1]
+        assert again == shown
+        assert shown.words == one.holds(AskedRule(reading), table).words == verdict.words
+        assert shown.words.startswith(describe(table))
+        assert shown.found == REDUCED
+        smaller = smaller_tables(table)
+        assert not any(isinstance(one.holds(asked, t), Broken) for t in smaller), shown.words
+    assert looked_at
+
+
+def test_a_fault_of_five_questions_is_reduced_to_five():
+    verification = verify_rule(first_row_of_five, k=1)
+    shown = verification["row order"].counterexample
+    assert shown.startswith(
+        "5 questions: without a replay; without a replay; without a replay; without a replay; "
+    )
+    assert shown.endswith("(a counterexample, reduced as far as it goes)")
+
+
+def test_a_fault_of_six_replays_is_reduced_to_the_smallest_pair():
+    shown = verify_rule(sixth_is_strict, k=1)["ties"].counterexample
+    assert shown.startswith(describe([Question(0, 1, 0, 1), Question(0, 6, 0, 1)]))
+
+
+def test_the_reduction_of_a_large_table_is_bounded():
+    """A mean in another order is another float: every question may be needed for it."""
+    asked = []
+
+    def watched(scores):
+        asked.append(len(scores))
+        return below_the_mean(scores)
+
+    shown = verify_rule(watched, k=1)["row order"].counterexample
+    assert re.search(r"\(a counterexample, (reduced as far|larger than)", shown)
+    assert sum(asked) < 2_000_000
+
+
+def test_a_rule_that_says_it_looks_at_self_may():
+    def stable(counts):
+        return counts.scored & (counts.score_numerator <= 0) & (counts.self_flips == 0)
+
+    assert [check.name for check in verify_rule(stable, k=1).failed] == ["other replays"]
+    stable.conditions = ("self", "sham", "destroy")
+    assert verify_rule(stable, k=1).passed
 
 
 def test_small_tables_are_all_there_and_in_order():

@@ -4,9 +4,9 @@ import warnings
 
 import pytest
 from brute_force import counterexample_in, smallest
-from wrong_estimators import WRONG
+from wrong_estimators import WRONG, right
 
-from carve_stats.testing import verify_estimator
+from carve_stats.testing import search, verify_estimator
 
 VERDICTS = {}
 
@@ -19,6 +19,7 @@ def verified(name):
 
 @pytest.fixture(autouse=True)
 def _few_longer_questions(monkeypatch):
+    monkeypatch.setattr("carve_stats.testing.search.LARGEST", 3)
     monkeypatch.setattr("carve_stats.testing.search.LONGER", 10)  # small ones show these faults
 
 
@@ -132,3 +133,57 @@ def test_what_only_shows_in_longer_questions_is_found_and_shrunk(monkeypatch):
     sham, destroy = counterexample_in("value", verification["value"].counterexample)
     assert len(sham + destroy) == 9  # eight replays, and one of the other arm
     assert (sham + destroy).count(1) == 1
+
+
+def faulty(condition):
+    """A fault of sign where a condition on the two arms, as they are given, holds."""
+
+    def estimator(sham, destroy):
+        score = right(sham, destroy)
+        return -score if score is not None and condition(sham, destroy) else score
+
+    return estimator
+
+
+def kept(arm):
+    return [flip for flip in arm if flip is not None]
+
+
+@pytest.mark.parametrize(
+    ("condition", "sham", "destroy"),
+    [
+        (lambda s, d: len(kept(s)) == 6, (0,) * 6, (1,)),
+        (lambda s, d: len(kept(s)) == len(kept(d)) == 6, (0,) * 6, (0,) * 5 + (1,)),
+        (lambda s, d: len(s) == 10, (0,) * 10, (1,)),
+        (lambda s, d: (sum(kept(s)), len(kept(d))) == (7, 11), (0,) + (1,) * 7, (0,) * 11),
+    ],
+)
+def test_no_counts_up_to_twelve_are_missed(monkeypatch, condition, sham, destroy):
+    monkeypatch.setattr(search, "LARGEST", max(len(sham), len(destroy)))
+    check = verify_estimator(faulty(condition), k=1)["value"]
+    found = counterexample_in("value", check.counterexample)
+    assert len(found[0] + found[1]) <= len(sham + destroy)
+    assert condition(*found)
+    assert check.smallest
+
+
+def test_beyond_k_the_smallest_is_found():
+    check = verify_estimator(WRONG["naive_floats"][0], k=2)["thresholds"]
+    assert counterexample_in("thresholds", check.counterexample) == ((0, 0, 1), (1,))
+    assert check.smallest
+
+
+def test_invalid_replays_come_last_where_only_some_places_were_tried(monkeypatch):
+    monkeypatch.setattr(search, "LARGEST", 7)
+    fault = faulty(lambda s, d: None in s and len(s) >= 7)
+    check = verify_estimator(fault, k=2)["invalid replays"]
+    assert counterexample_in("invalid replays", check.counterexample) == ((0,) * 6 + (None,), (1,))
+    assert not check.smallest
+
+
+def test_what_was_drawn_is_not_called_the_smallest(monkeypatch):
+    monkeypatch.setattr(search, "LONGER", 100)
+    verification = verify_estimator(faulty(lambda s, d: len(s) + len(d) >= 30), k=1)
+    assert not verification["value"].smallest
+    assert "there may be smaller ones" in str(verification)
+    assert len(sum(counterexample_in("value", verification["value"].counterexample), ())) == 30

@@ -108,6 +108,32 @@ def counts_of_flips(counts):
     return counts.scored & (counts.destroy_flips <= counts.sham_flips)
 
 
+def of_planned_replays(counts):
+    """Divides by the replays that were planned, invalid ones among them."""
+    planned = counts.sham_replays + counts.sham_invalid
+    planned_destroy = counts.destroy_replays + counts.destroy_invalid
+    return counts.scored & (counts.destroy_flips * planned <= counts.sham_flips * planned_destroy)
+
+
+def all_valid_only(counts):
+    return counts.scored & (counts.score_numerator <= 0) & (counts.destroy_invalid == 0)
+
+
+def stable_alone(counts):
+    return counts.scored & (counts.score_numerator <= 0) & (counts.self_flips == 0)
+
+
+def by_cluster(counts):
+    kept = counts.scored & (counts.score_numerator <= 0)
+    return kept if counts.cluster is None else kept & (counts.cluster != counts.cluster[-1])
+
+
+def writes_to_counts(counts):
+    chosen = counts.scored & (counts.score_numerator <= 0)
+    counts.sham_flips[:] = 0
+    return chosen
+
+
 WRONG_RULES = {
     # name: (rule, the check that fails first, the smallest table as (x, k_sham, y, k_destroy) rows)
     "compares floats": (compares_floats, "ties", [(0, 1, 2, 3), (1, 3, 1, 1)]),
@@ -128,6 +154,11 @@ WRONG_RULES = {
     "divides by no replay": (divides, "runs", [(0, 0, 0, 0)]),
     "fills in the scores it is given": (fills_in, "input", [(0, 0, 0, 0)]),
     "notes down in the covariates": (notes_down, "input", [(0, 0, 0, 0)]),
+    "divides by the planned replays": (of_planned_replays, "other replays", [(1, 1, 1, 1)]),
+    "asks for all valid": (all_valid_only, "other replays", [(0, 1, 0, 1)]),
+    "asks for a stable SELF": (stable_alone, "other replays", [(0, 1, 0, 1)]),
+    "by the cluster": (by_cluster, "names", [(0, 1, 0, 1)]),
+    "writes to the counts": (writes_to_counts, "input", [(0, 0, 0, 0)]),
     "compares numbers of flips": (counts_of_flips, "ties", [(0, 1, 0, 1), (1, 1, 2, 2)]),
     "strict, and says it is not": (
         Named("score <= 0", lambda c: c.scored & (c.score_numerator < 0)),

@@ -59,7 +59,7 @@ def _holds_invalid(reading: Reading) -> str | None:
 
 
 def _holds_self(reading: Reading) -> str | None:
-    return None if reading.takes_self else "it is not given SELF replays"
+    return None if reading.takes_self else "it takes no SELF replays"
 
 
 PROPERTIES = (

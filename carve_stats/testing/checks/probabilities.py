@@ -83,11 +83,15 @@ def _unbiased(estimator: Estimator, questions: Sequence[Flips]) -> Verdict:
                 (budget.weight(*at, p_sham, p_destroy) * mean for at, mean in means.items()),
                 start=Fraction(0),
             )
-            if not close(expected, p_destroy - p_sham):
+            right = p_destroy - p_sham
+            if not close(expected, right):
+                off = float(expected - right)
+                alike = _figure(expected) in (str(right), repr(float(right)))
+                by = f" {'−' if off < 0 else '+'} {abs(off):.3g}" if alike else ""
                 return (
                     f"{budget}: at p_sham = {p_sham} and p_destroy = {p_destroy} the expectation"
-                    f" over all sequences is {_figure(expected)}, not p_destroy − p_sham ="
-                    f" {p_destroy - p_sham}"
+                    f" over all sequences is {_figure(expected)}{by}, not p_destroy − p_sham ="
+                    f" {right}"
                 )
     return looked
 
@@ -154,7 +158,7 @@ def _order(point: Fraction | float | None) -> tuple[bool, Fraction | float]:
 def _figure(value: Fraction | float) -> str:
     short = _rounded(value)
     plain = isinstance(short, Fraction) and short.denominator < 10**9
-    return str(short) if plain else f"{float(value):.6g}"
+    return str(short) if plain else repr(float(value))
 
 
 PROPERTIES = (

@@ -23,9 +23,10 @@ def _repeats(estimator: Estimator, flips: Flips) -> Verdict:
 
 
 def _leaves_input(estimator: Estimator, flips: Flips) -> Verdict:
-    if estimator.changes_input(flips):
+    changes = estimator.changes_input(flips)
+    if changes:
         return f"{describe(flips)}: the function changes its arguments; work on a copy"
-    return True
+    return changes is False
 
 
 PROPERTIES = (

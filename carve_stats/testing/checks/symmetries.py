@@ -62,5 +62,8 @@ PROPERTIES = (
     Property(
         "relabelling", 8, "turns its sign where flips become non-flips and the reverse", _relabelled
     ),
-    Property("order", 9, "does not depend on the order of replays", _permuted, applies=_has_order),
-)
+    Property(
+        "order", 9, "does not depend on the order of replays", _permuted, applies=_has_order,
+        arranged=True,
+    ),
+)  # fmt: skip

@@ -34,10 +34,12 @@ def _runs(estimator: Estimator, flips: Flips) -> Verdict:
     value = estimator(flips)
     if not isinstance(value, Failed):
         return True
+    scores = not isinstance(estimator(Flips((0,), (1,))), Failed)
+    missing = score_of(flips) is None and value.words.startswith("raises") and scores
     mend = (
-        ""
-        if flips.sham and flips.destroy
-        else ("; without a valid replay in both arms return None or NaN, or raise ValueError")
+        "; without a valid replay in both arms return None or NaN, or raise ValueError"
+        if missing
+        else ""
     )
     return f"{describe(flips)}: the function {value.words}{mend}"
 
@@ -47,7 +49,7 @@ def _support(estimator: Estimator, flips: Flips) -> Verdict:
     if value is None or score is None or isinstance(value, Failed):
         return False
     k_sham, k_destroy = len(flips.sham), len(flips.destroy)
-    if any(close(value, point) for point in _lattice(k_sham, k_destroy)):
+    if close(value, score) or any(close(value, p) for p in _lattice(k_sham, k_destroy)):
         return True
     return (
         f"{describe(flips)}: the function {show(value)}, and no y/{k_destroy} − x/{k_sham} with x ≤"

@@ -1,4 +1,8 @@
-"""For authors of agents, operators and readers: whether theirs does what the others rely on."""
+"""For authors of agents, operators and readers: whether theirs does what the others rely on.
+
+What an agent is given and returns, `Agent`, `ReplayRequest`, `Evidence` and `ReplayReply`, is in
+`carve_stats.replay.protocols`; `Operator` is in `carve_stats.replay.operators`.
+"""
 
 from __future__ import annotations
 

@@ -9,30 +9,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats.replay.operators import Operator
-from carve_stats.testing.conformance.trying import Fact, first_failure, is_plain, try_facts
+from carve_stats.testing.conformance.trying import (
+    Fact,
+    first_failure,
+    is_plain,
+    refuse_uncallable,
+    try_facts,
+)
 from carve_stats.testing.generators import draws_globally, generators_kept
 from carve_stats.testing.verification import Verification
 
 __all__ = ["SIZES", "verify_operator"]
 
-SIZES = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 7), (7, 1), (3, 3), (4, 5), (5, 4), (8, 8), (16, 17))
+SIZES = (
+    (1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (1, 7), (7, 1), (3, 3), (4, 5), (5, 4), (8, 8),
+    (16, 17),
+)  # fmt: skip
 """Height and width of the frames that are tried: odd, even, and edges of one pixel."""
 
+_PLAIN = {"black": (0, 0, 0), "white": (255, 255, 255), "one-coloured": (200, 30, 90)}
+_PLAIN_SIZES = ((1, 1), (1, 7), (2, 3), (16, 17))
 _SEEDS = (0, 1, 2**53 - 1)
+_DISTINCT = 4  # of 16 seeds; a parity, or a remainder by 3, would give fewer
 
 
 class _Case(NamedTuple):
     height: int
     width: int
     seed: int
+    colour: str = ""
 
     @property
     def pixels(self) -> NDArray[np.uint8]:
+        if self.colour:
+            return np.full((self.height, self.width, 3), _PLAIN[self.colour], np.uint8)
         rng = np.random.default_rng([self.height, self.width])
         return rng.integers(0, 256, (self.height, self.width, 3), np.uint8)
 
     def __str__(self) -> str:
-        return f"a frame of {self.height} x {self.width} pixels, seed {self.seed}"
+        kind = f"{self.colour} frame" if self.colour else "frame"
+        return f"a {kind} of {self.height} x {self.width} pixels, seed {self.seed}"
 
 
 def verify_operator(operator: Operator) -> Verification:
@@ -46,7 +62,16 @@ def verify_operator(operator: Operator) -> Verification:
     Returns
     -------
     Verification
-        A check a property, each failed one with the smallest frame on which it fails.
+        A check a property, each failed one with the smallest of the frames that were tried.
+
+    Raises
+    ------
+    InputError
+        Nothing that can be called.
+
+    See Also
+    --------
+    carve_stats.replay.operators.Operator : what an operator has to be.
 
     Examples
     --------
@@ -54,7 +79,9 @@ def verify_operator(operator: Operator) -> Verification:
     >>> verify_operator(load_operator("phase")).passed
     True
     """
+    refuse_uncallable("operator", operator)
     cases = [_Case(height, width, seed) for height, width in SIZES for seed in _SEEDS]
+    cases += [_Case(*size, 0, colour) for size in _PLAIN_SIZES for colour in _PLAIN]
 
     def over_all(fails: Any) -> Any:
         return lambda one: first_failure(cases, lambda case: fails(one, case), str)
@@ -76,13 +103,15 @@ def verify_operator(operator: Operator) -> Verification:
         f"operator {type(operator).__name__}",
         "pixels (height, width, 3) of uint8, and a seed",
         f"random frames of {len(SIZES)} sizes, from 1 x 1 to 16 x 17 pixels, with"
-        f" {len(_SEEDS)} seeds",
+        f" {len(_SEEDS)} seeds; black, white and one-coloured ones of {len(_PLAIN_SIZES)} sizes",
         checks,
     )
 
 
 def _other_form(operator: Any, case: _Case) -> str | None:
     out = operator(case.pixels, seed=case.seed)
+    if isinstance(out, np.ndarray) and type(out) is not np.ndarray:
+        return f"it gives a {type(out).__name__}, it must be a plain ndarray"
     if not isinstance(out, np.ndarray) or out.dtype != np.uint8:
         return f"it gives {getattr(out, 'dtype', type(out).__name__)}, it must be uint8"
     if out.shape != case.pixels.shape:
@@ -97,8 +126,11 @@ def _other_frame(operator: Any, case: _Case) -> str | None:
 
 def _one_frame(operator: Any) -> str | None:
     case = _Case(16, 17, 0)
-    distinct = {np.asarray(operator(case.pixels, seed=seed)).tobytes() for seed in range(8)}
-    return None if len(distinct) > 1 else f"{case}: it gives the same frame for the seeds 0 to 7"
+    distinct = {np.asarray(operator(case.pixels, seed=seed)).tobytes() for seed in range(16)}
+    if len(distinct) >= _DISTINCT:
+        return None
+    some = "the same frame" if len(distinct) == 1 else f"only {len(distinct)} frames"
+    return f"{case}: it gives {some} for the seeds 0 to 15"
 
 
 def _touched(operator: Any, case: _Case) -> str | None:

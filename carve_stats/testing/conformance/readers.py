@@ -12,7 +12,9 @@ from hypothesis.strategies import SearchStrategy
 
 from carve_stats.counts import CONDITIONS, ReplayCounts
 from carve_stats.errors import one_line
-from carve_stats.testing.smallest import find_smallest
+from carve_stats.testing.conformance.small_logs import SMALL_LOGS, smaller_logs
+from carve_stats.testing.conformance.trying import refuse_uncallable
+from carve_stats.testing.smallest import draw_examples, reduce_example
 from carve_stats.testing.strategies.logs import HOSTILE_IDS, Log, logs
 from carve_stats.testing.verification import Check, Verification
 
@@ -23,7 +25,8 @@ Write = Callable[[list[dict[str, Any]], Path], Any]
 
 _FOLDER = r"\S*/part \d/"  # of a temporary log, in messages
 _LARGE = 4
-_TRIES = 25
+_TRIES = 15
+_REDUCTIONS = 60
 
 
 class _Reader:
@@ -59,7 +62,13 @@ class _Promise(NamedTuple):
     fails: Callable[[_Reader, Log], str | None]
 
 
-def verify_reader(read: Read, write: Write, *, several: bool = True) -> Verification:
+def verify_reader(
+    read: Read,
+    write: Write,
+    *,
+    several: bool = True,
+    progress: Callable[[int, int], object] | None = None,
+) -> Verification:
     """Verify a reader of replay logs.
 
     Parameters
@@ -71,11 +80,19 @@ def verify_reader(read: Read, write: Write, *, several: bool = True) -> Verifica
         writes them in the reader's own format, and returns their path, for example.
     several : bool
         Whether `read` takes a list of such sources too, as parts of one log.
+    progress : callable, optional
+        Called with what is done and what there is to do.
 
     Returns
     -------
     Verification
-        A check a property, each failed one with the smallest log that Hypothesis finds.
+        A check a property, each failed one with a log of one or two records where such a one
+        fails, else with a drawn one, made smaller by a bounded number of readings.
+
+    Raises
+    ------
+    InputError
+        Nothing that can be called.
 
     Examples
     --------
@@ -84,32 +101,39 @@ def verify_reader(read: Read, write: Write, *, several: bool = True) -> Verifica
     >>> verify_reader(read_replays, lambda records, folder: pandas.DataFrame(records)).passed
     True
     """
+    refuse_uncallable("read", read)
+    refuse_uncallable("write", write)
     reader = _Reader(read, write)
     promises = _promises()
     if not several:
         promises = [one for one in promises if one.name != "parts"]
     failing = _first_failing(promises, reader)
-    if failing is None:
-        checks = [Check(one.name, True, None, one.statement) for one in promises]
-    else:
-        checks = [_check(one, reader) for one in promises]
-        if all(check.passed for check in checks):
-            words = next(filter(None, (_failure(one, reader, failing) for one in promises)))
-            shown = f"{_describe(failing.records)}: {words}"
-            checks.append(Check("together", False, shown, "the same where a log has all of these"))
+    checks = []
+    for done, one in enumerate(promises):
+        if progress is not None:
+            progress(done, len(promises))
+        holds = Check(one.name, True, None, one.statement)
+        checks.append(holds if failing is None else _check(one, reader))
+    if progress is not None:
+        progress(len(promises), len(promises))
+    if failing is not None and all(check.passed for check in checks):
+        words = next(filter(None, (_failure(one, reader, failing) for one in promises)), "")
+        shown = f"{_describe(failing.records)}: {words}"
+        statement = "the same where a log has all of these"
+        checks.append(Check("together", False, shown, statement, smallest=False))
     if not several:
         checks.append(Check("parts", None, None, "it is said to take one source"))
     return Verification(
         "reader " + getattr(read, "__qualname__", type(read).__name__),
         "what write makes of records",
-        f"{_LARGE} drawn logs of up to 20 questions; where one fails, on {_TRIES} small ones"
-        " a check",
+        f"small logs by hand and {_LARGE - 1} drawn ones of up to 20 questions; where one fails,"
+        f" on {_TRIES} more a check",
         tuple(checks),
     )
 
 
 def _promises() -> list[_Promise]:
-    calm = {"max_attempts": 1, "max_copies": 0, "invalid": False, "shuffled": False}
+    calm: dict[str, Any] = {"max_attempts": 1, "max_copies": 0, "invalid": False, "shuffled": False}
     return [
         _Promise("counts", "counts flips and valid replays by arm", logs(**calm), _miscounts),
         _Promise(
@@ -137,12 +161,14 @@ def _promises() -> list[_Promise]:
 
 
 def _first_failing(promises: list[_Promise], reader: _Reader) -> Log | None:
-    """The first of a few logs with everything in them that breaks a promise: few are to be read."""
-    found: list[Log] = []
+    """The first log that breaks a promise: small ones, then a few with everything in them."""
     drawn = logs(min_questions=12, max_questions=20, max_attempts=3, max_copies=5, hostile_ids=True)
-    find_smallest(logs(), found.append, tries=1)
-    find_smallest(drawn, found.append, tries=_LARGE - 1)
-    broken = (log for log in found if any(_failure(one, reader, log) for one in promises))
+    for one in promises:
+        for log in SMALL_LOGS.get(one.name, ()):
+            if _failure(one, reader, log) is not None:
+                return log
+    large: list[Log] = draw_examples(drawn, _LARGE - 1)
+    broken = (log for log in large if any(_failure(one, reader, log) for one in promises))
     return next(broken, None)
 
 
@@ -159,14 +185,17 @@ def _check(promise: _Promise, reader: _Reader) -> Check:
     def fails(log: Log) -> bool:
         return _failure(promise, reader, log) is not None
 
-    if promise.logs is None:
-        smallest = next(filter(fails, map(_one_record, HOSTILE_IDS)), None)
-    else:
-        smallest = find_smallest(promise.logs, fails, tries=_TRIES)
-    if smallest is None:
+    by_hand = SMALL_LOGS.get(promise.name) or tuple(map(_one_record, HOSTILE_IDS))
+    found = next(filter(fails, by_hand), None)
+    if found is None and promise.logs is not None:
+        drawn = next(filter(fails, draw_examples(promise.logs, _TRIES)), None)
+        if drawn is not None:
+            found, _ = reduce_example(drawn, smaller_logs, fails, budget=_REDUCTIONS)
+    if found is None:
         return Check(promise.name, True, None, promise.statement)
-    words = f"{_describe(smallest.records)}: {_failure(promise, reader, smallest)}"
-    return Check(promise.name, False, words, promise.statement)
+    words = f"{_describe(found.records)}: {_failure(promise, reader, found)}"
+    smallest = len(found.records) == 1
+    return Check(promise.name, False, words, promise.statement, smallest=smallest)
 
 
 def _one_record(question: str) -> Log:

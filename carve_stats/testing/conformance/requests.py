@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from carve_stats.replay.evidence.frames import Frame
 from carve_stats.replay.protocols import Evidence, ReplayRequest
 
-__all__ = ["other_evidence", "png", "sample_requests"]
+__all__ = ["evidence_of_each_option", "other_evidence", "png", "sample_requests"]
 
 _OPTIONS = {"A": "a rabbit", "B": "a fox", "C": "a hedgehog", "D": "nothing"}
 
@@ -62,6 +62,37 @@ def other_evidence(request: ReplayRequest) -> ReplayRequest:
         for item in request.evidence
     )
     return replace(request, evidence=items)
+
+
+def evidence_of_each_option(request: ReplayRequest) -> list[tuple[Evidence, ...]]:
+    """The evidence of a request, once for each of four options: its texts name that option.
+
+    Parameters
+    ----------
+    request : ReplayRequest
+        Whose evidence is replaced, ids apart.
+
+    Returns
+    -------
+    list of tuple of Evidence
+        Four, with unlike pictures; empty where the request has no evidence.
+    """
+    if not request.evidence:
+        return []
+    options = [*request.options.values(), "a red car", "a tree", "the sea", "a door"][:4]
+    black = np.zeros((32, 32, 3), np.uint8)
+    pictures = (png(black), png(255 - black), png(_picture(4)), png(_picture(5) // 4))
+    return [
+        tuple(
+            replace(
+                item,
+                text=None if item.text is None else f"Now one sees {option}.",
+                frames=tuple(Frame(picture, "image/png", one.time) for one in item.frames),
+            )
+            for item in request.evidence
+        )
+        for option, picture in zip(options, pictures, strict=True)
+    ]
 
 
 def _picture(seed: int) -> NDArray[np.uint8]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from carve_stats.errors import one_line
+from carve_stats.errors import InputError, one_line
 from carve_stats.testing.verification import Check
 
-__all__ = ["Fact", "first_failure", "is_plain", "try_facts"]
+__all__ = ["Fact", "first_failure", "is_plain", "refuse_uncallable", "try_facts"]
 
 Subject = TypeVar("Subject")
 
@@ -94,6 +94,27 @@ def first_failure(
     return None
 
 
+def refuse_uncallable(what: str, given: object) -> None:
+    """Refuse what is not called: no callable, or a class in the place of its instance.
+
+    Parameters
+    ----------
+    what : str
+        The argument.
+    given : object
+        What was given.
+
+    Raises
+    ------
+    InputError
+        It is none; the message says what it is.
+    """
+    if isinstance(given, type):
+        raise InputError(f"{what} is the class {given.__name__}: give an instance of it")
+    if not callable(given):
+        raise InputError(f"{what}={given!r:.40} must be callable, it is {type(given).__name__}")
+
+
 def is_plain(settings: Callable[[], Any]) -> str | None:
     """What is wrong with settings that a run's plan must hold: JSON, and the same each time.
 
@@ -110,6 +131,8 @@ def is_plain(settings: Callable[[], Any]) -> str | None:
     import json
 
     first, again = settings(), settings()
+    if not isinstance(first, Mapping):
+        return f"it is {first!r:.80}, it must be a mapping of names to plain values"
     try:
         read = json.loads(json.dumps(dict(first), allow_nan=False))
     except (TypeError, ValueError) as error:

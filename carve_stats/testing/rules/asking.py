@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from carve_stats.counts import Ledger, ReplayCounts
+from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError, one_line
 from carve_stats.routing.rules.base import RuleInput
 from carve_stats.testing.generators import draws_globally
+from carve_stats.testing.rules.beside import PLAIN, Beside
 from carve_stats.testing.rules.questions import Table
 from carve_stats.testing.rules.reading import RuleReading
 
@@ -61,9 +62,9 @@ class AskedRule:
             answer = self._answers[table] = self.ask(table)
         return answer
 
-    def ask(self, table: Table, *, renamed: bool = False) -> Answer:
-        """What it says of these questions, asked anew; perhaps under other ids, with a ledger."""
-        given = _scores(table) if self.reading.takes_scores else _questions(table, renamed)
+    def ask(self, table: Table, beside: Beside = PLAIN) -> Answer:
+        """What it says of these questions, asked anew; perhaps with something beside them."""
+        given = _scores(table) if self.reading.takes_scores else _questions(table, beside)
         return self._call(given, len(table))
 
     def ask_subtracted(self, table: Table) -> Answer:
@@ -71,15 +72,17 @@ class AskedRule:
         return self._call(_subtracted(table), len(table))
 
     def changes_input(self, table: Table) -> bool:
-        """Whether what it was given is different after the call."""
+        """Whether what it was given is different after the call, or would be if it could."""
         if self.reading.takes_scores:
             scores, kept = _scores(table), _scores(table)
             self._call(scores, len(table))
             return not np.array_equal(scores, kept, equal_nan=True)
-        questions = _questions(table, False)
+        questions = _questions(table, PLAIN)
         covariates: Any = questions.covariates
         column, counts = covariates.column.copy(), questions.counts.to_dict()
-        self._call(questions, len(table))
+        answer = self._call(questions, len(table))
+        if isinstance(answer, Raised) and "read-only" in answer.words:
+            return True  # it wrote to the counts
         same = np.array_equal(covariates.column, column, equal_nan=True) and not len(covariates)
         return not same or questions.counts.to_dict() != counts
 
@@ -131,14 +134,15 @@ class _AnyName(dict[str, NDArray[np.float64]]):
         return self[name]
 
 
-def _questions(table: Table, renamed: bool) -> RuleInput:
+def _questions(table: Table, beside: Beside) -> RuleInput:
     """What a rule is given; rows are in order of ids, so that they keep theirs."""
     width = len(str(len(table)))
-    form = "other question {:0{}d} é" if renamed else "q{:0{}d}"
-    ids = [form.format(i, width) for i in range(len(table))]
+    ids = [beside.ids.format(row, width) for row in range(len(table))]
     columns: list[Any] = [[one[place] for one in table] for place in range(4)]
-    ledger = Ledger(read=7, used=4, left_out={"invalid": 3}, notes=("a note",))
-    counts = ReplayCounts(ids, *columns, ledger=ledger if renamed else None)
+    more: dict[str, Any] = {
+        name: [value(row) for row in range(len(table))] for name, value in beside.columns.items()
+    }
+    counts = ReplayCounts(ids, *columns, ledger=beside.ledger, **more)
     covariate = [math.nan if one.covariate is None else one.covariate for one in table]
     return RuleInput(counts, _AnyName(np.array(covariate)))
 

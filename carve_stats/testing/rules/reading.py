@@ -13,7 +13,7 @@ import numpy as np
 from carve_stats.errors import InputError, check_name
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.replay.agents.python import import_object
-from carve_stats.routing.rules.base import RuleInput
+from carve_stats.routing.rules.base import RuleInput, rule_conditions
 from carve_stats.routing.rules.parsing import as_routing_rule
 
 __all__ = ["DECIDES_ON", "RuleReading", "read_rule"]
@@ -52,6 +52,8 @@ class RuleReading(NamedTuple):
         One of `DECIDES_ON`.
     comparison : ScoreRule or None
         What its name says it does.
+    conditions : tuple of str
+        The conditions whose replays it says it looks at.
     """
 
     name: str
@@ -60,6 +62,7 @@ class RuleReading(NamedTuple):
     takes_scores: bool
     decides_on: str
     comparison: ScoreRule | None
+    conditions: tuple[str, ...]
 
 
 def read_rule(rule: Any, decides_on: str | None = None) -> RuleReading:
@@ -107,7 +110,8 @@ def read_rule(rule: Any, decides_on: str | None = None) -> RuleReading:
         name = f"{name}, {found!s}" if name else str(found)
     chosen = decides_on or declared or "score"
     check_name("decides_on", chosen, DECIDES_ON)
-    return RuleReading(name, _WORDS[takes], call, "score" in takes, chosen, comparison)
+    looks_at = rule_conditions(found)
+    return RuleReading(name, _WORDS[takes], call, "score" in takes, chosen, comparison, looks_at)
 
 
 def _comparison(name: str) -> ScoreRule | None:
@@ -143,8 +147,7 @@ def _parameter(function: Callable[..., Any], name: str) -> str:
     shown = "no parameter" if first is None else f"the parameter {first.name!r}"
     raise InputError(
         f"rule {name!r} has {shown}: call it questions (a RuleInput), counts (ReplayCounts)"
-        " or scores"
-        " (an array), or annotate it with float to be called for one score at a time"
+        " or scores (an array), or annotate it with float to be called for one score at a time"
     )
 
 

@@ -1,15 +1,16 @@
-"""The search for the smallest questions on which a rule does not do what it must."""
+"""The search for questions on which a rule does not do what it must."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from hypothesis import strategies as st
 
 from carve_stats.testing.rules.asking import AskedRule
-from carve_stats.testing.rules.properties import Broken, RuleProperty, Verdict
 from carve_stats.testing.rules.questions import Question, Table, all_questions, all_tables
-from carve_stats.testing.smallest import find_smallest
+from carve_stats.testing.rules.reduction import reduce_table
+from carve_stats.testing.rules.verdicts import Broken, RuleProperty, Verdict
+from carve_stats.testing.smallest import draw_examples
 
 __all__ = ["DRAWN", "LARGEST", "search"]
 
@@ -26,7 +27,10 @@ def search(
     k: int,
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[RuleProperty, Verdict]:
-    """Look at small tables, the smallest first; then at one of all questions; then at drawn ones.
+    """Look at small tables, the smallest first; then at all questions together; then at drawn ones.
+
+    What fails among the small ones is the smallest there is; what fails in a larger table is
+    reduced as far as it goes.
 
     Parameters
     ----------
@@ -56,57 +60,20 @@ def search(
             verdicts[one] = one.holds(rule, table) or before
     if progress is not None:
         progress(len(tables), len(tables))
-    everything = tuple(all_questions(max(k, LARGEST)))
-    for one in _unbroken(verdicts):
-        verdict = one.holds(rule, everything)
-        broken = isinstance(verdict, Broken)
-        verdicts[one] = (
-            _reduce(one, rule, everything, verdict) if broken else verdict or verdicts[one]
-        )
-    still = _unbroken(verdicts)
-    if find_smallest(_tables(), lambda t: any(_breaks(p, rule, t) for p in still), tries=DRAWN):
-        for one in still:
-            smallest = find_smallest(
-                _tables(), lambda t, one=one: _breaks(one, rule, t), tries=DRAWN
-            )
-            if smallest is not None:
-                verdicts[one] = one.holds(rule, smallest)
+    together = [tuple(all_questions(longest)) for longest in (2, 4, max(k, LARGEST))]
+    for table in (*together, *draw_examples(_tables(), DRAWN)):
+        for one, before in verdicts.items():
+            if not isinstance(before, Broken):
+                found = one.holds(rule, table)
+                verdicts[one] = reduce_table(one, rule, table, found) or before
     return verdicts
-
-
-def _unbroken(verdicts: dict[RuleProperty, Verdict]) -> list[RuleProperty]:
-    return [one for one, verdict in verdicts.items() if not isinstance(verdict, Broken)]
-
-
-def _breaks(one: RuleProperty, rule: AskedRule, table: Table) -> bool:
-    return isinstance(one.holds(rule, table), Broken)
-
-
-def _reduce(one: RuleProperty, rule: AskedRule, table: Table, found: Verdict) -> Verdict:
-    """The rows concerned alone, if they show it; else with ever fewer others."""
-    rows: Sequence[int] = found.rows if isinstance(found, Broken) else ()
-    alone = one.holds(rule, tuple(table[row] for row in rows))
-    if isinstance(alone, Broken) and len(rows) < len(table):
-        return alone
-    part = len(table) // 2
-    while part:
-        start = 0
-        while start < len(table):
-            fewer = table[:start] + table[start + part :]
-            verdict = one.holds(rule, fewer) if fewer else False
-            if isinstance(verdict, Broken):
-                table, found = fewer, verdict
-            else:
-                start += part
-        part //= 2
-    return found
 
 
 def _tables() -> st.SearchStrategy[Table]:
     """Up to six questions with up to twelve replays, and a covariate that may be missing.
 
-    A question is a list of its replays, each an arm and a flip: it shrinks to fewer replays. For
-    numbers Hypothesis would keep a folder in the working directory.
+    A question is a list of its replays, each an arm and a flip: for numbers Hypothesis would keep
+    a folder in the working directory.
     """
     replays = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=12)
     question = st.builds(_question, replays, st.booleans(), st.booleans())

@@ -11,10 +11,11 @@ from carve_stats.law.score_rule import ScoreRule
 from carve_stats.routing.rules.base import Rule
 from carve_stats.testing.generators import generators_kept
 from carve_stats.testing.rules.asking import AskedRule, Refused
-from carve_stats.testing.rules.properties import PROPERTIES, Broken, RuleProperty, Verdict
+from carve_stats.testing.rules.properties import PROPERTIES
 from carve_stats.testing.rules.questions import all_tables
 from carve_stats.testing.rules.reading import read_rule
 from carve_stats.testing.rules.search import DRAWN, LARGEST, search
+from carve_stats.testing.rules.verdicts import Broken, RuleProperty, Verdict
 from carve_stats.testing.verification import Check, Verification
 
 __all__ = ["verify_rule"]
@@ -50,8 +51,10 @@ def verify_rule(
     Returns
     -------
     Verification
-        A check a property, each failed one with the smallest counterexample: the fewest questions,
-        then the fewest replays in all, then the fewest flips.
+        A check a property, each failed one with a counterexample. Among tables of one and two
+        questions it is the smallest there is: the fewest questions, then the fewest replays in all,
+        then the fewest flips. One found in a larger table says so, and is reduced: no question,
+        replay or flip can be left out of it alone.
 
     Raises
     ------
@@ -63,7 +66,9 @@ def verify_rule(
     Notes
     -----
     Where the name of a rule is a comparison such as ``score <= 0``, it must decide every question as
-    the comparison of fractions does. Covariates of any name are there, and all numbers. A rule that
+    the comparison of fractions does. A rule that decides on the score is also tried with invalid and
+    with SELF replays beside, which must change nothing; its attribute `conditions` may name ``self``.
+    Clusters must change nothing of a rule that decides on the score or the replays. Covariates of any name are there, and all numbers. A rule that
     refuses questions by an `InputError`, as ``random 538`` does where there are fewer, is not held
     to anything on those.
 
@@ -107,8 +112,8 @@ def verify_rule(
     return Verification(
         f"rule {reading.name}",
         reading.words,
-        f"all {len(tables):,} tables of one and two questions with up to {k} replays an arm, one of"
-        f" all questions with up to {max(k, LARGEST)}, and {DRAWN} drawn",
+        f"all {len(tables):,} tables of one and two questions with up to {k} replays an arm, all"
+        f" questions with up to 2, 4 and {max(k, LARGEST)} together, and {DRAWN} drawn",
         checks,
         tuple(notes),
     )
@@ -116,7 +121,8 @@ def verify_rule(
 
 def _as_check(one: RuleProperty, verdict: Verdict) -> Check:
     if isinstance(verdict, Broken):
-        return Check(one.name, False, verdict.words, one.statement)
+        found = f" ({verdict.found})" if verdict.found else ""
+        return Check(one.name, False, verdict.words + found, one.statement, smallest=not found)
     if not verdict:
         return Check(one.name, None, None, "there was nothing to look at")
     return Check(one.name, True, None, one.statement)

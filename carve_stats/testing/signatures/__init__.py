@@ -7,6 +7,7 @@ which answers "is this mine?" with a `Reading` or None, is all that a new one ta
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -18,7 +19,9 @@ from carve_stats.errors import InputError, check_name
 from carve_stats.testing.flips import Flips
 from carve_stats.testing.signatures.reading import Reading, parameters_of
 
-__all__ = ["adapted", "read_signature", "signatures"]
+__all__ = ["ADAPT", "adapted", "read_signature", "signatures"]
+
+ADAPT = "give adapt=, a function of (sham, destroy, self_flips) that returns its arguments"
 
 
 @cache
@@ -56,6 +59,7 @@ def read_signature(function: Callable[..., Any], signature: str | None) -> Readi
     'lists of flips, None an invalid replay: destroy_flips = DESTROY, sham_flips = SHAM'
     """
     known = signatures()
+    _refuse_unbound(function)
     if signature is not None:
         check_name("signature", signature, known)
     parameters = parameters_of(function)
@@ -74,8 +78,20 @@ def read_signature(function: Callable[..., Any], signature: str | None) -> Readi
     listed = "; ".join(f"{name}: {module.WORDS}" for name, module in known.items())
     raise InputError(
         f"the estimator's parameters {shown} are {wanted}: name one of the signatures ({listed}),"
-        " or give adapt=, a function of (sham, destroy, self_flips) that returns its arguments"
+        f" or {ADAPT}"
     )
+
+
+def _refuse_unbound(function: Callable[..., Any]) -> None:
+    """A method taken from its class would be given SELF replays for its object."""
+    around, _, name = getattr(function, "__qualname__", "").rpartition(".")
+    if inspect.isfunction(function) and around and not around.endswith("<locals>"):
+        first = next(iter(inspect.signature(function).parameters), None)
+        if first == "self":
+            raise InputError(
+                f"the estimator {around}.{name} is a method without its object: give"
+                f" {around}(...).{name}, or a function that calls it"
+            )
 
 
 def adapted(adapt: Callable[..., Any]) -> Reading:

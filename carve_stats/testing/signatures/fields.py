@@ -1,4 +1,4 @@
-"""One dataclass with the arms as fields: ``delta(replays: Replays)``."""
+"""One dataclass, NamedTuple or TypedDict with the arms as fields: ``delta(replays: Replays)``."""
 
 from __future__ import annotations
 
@@ -7,24 +7,22 @@ from typing import Any
 
 from carve_stats.counts import ReplayCounts
 from carve_stats.testing.flips import Flips
-from carve_stats.testing.signatures.reading import Parameter, Reading, call_with, parameters_of
+from carve_stats.testing.signatures.reading import Parameter, Reading, call_with, fields_of
 
 __all__ = ["WORDS", "read"]
 
-WORDS = "one dataclass with the arms as fields"
+WORDS = "one dataclass, NamedTuple or TypedDict with the arms as fields"
 
 
 def read(parameters: tuple[Parameter, ...], *, declared: bool) -> Reading | None:
-    """One argument annotated with a dataclass whose fields are read as parameters are."""
+    """One argument annotated with a class whose fields are read as parameters are."""
     required = [p for p in parameters if p.required]
     if len(required) != 1:
         return None
     (only,) = required
     made = only.annotation
-    if not (isinstance(made, type) and dataclasses.is_dataclass(made)) or made is ReplayCounts:
-        return None
-    fields = parameters_of(made)
-    if fields is None:
+    fields = fields_of(made)
+    if fields is None or made is ReplayCounts:
         return None
     from carve_stats.testing.signatures import signatures
 

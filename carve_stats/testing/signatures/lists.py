@@ -16,7 +16,7 @@ BY_ARM = True
 
 def read(parameters: tuple[Parameter, ...], *, declared: bool) -> Reading | None:
     """One list an arm; with 1 a flip, 0 none and None an invalid replay."""
-    if not declared and any(p.is_array for p in parameters):
+    if not declared and any(p.is_array or p.is_series for p in parameters):
         return None
     return arm_reading(parameters, _flips, "lists of flips, None an invalid replay")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from carve_stats.testing.flips import Flips
-from carve_stats.testing.signatures.reading import Parameter, Reading, call_with, in_spellings
+from carve_stats.testing.signatures.reading import Parameter, Reading, call_with, in_ways
 
 __all__ = ["WORDS", "read"]
 
@@ -25,15 +25,18 @@ def read(parameters: tuple[Parameter, ...], *, declared: bool) -> Reading | None
     if not (declared or annotated or named):
         return None
 
-    return in_spellings(lambda spell: _reading(parameters, only, spell))
+    return in_ways(lambda spell, own: _reading(parameters, only, spell, own), own=False)
 
 
 def _reading(
-    parameters: tuple[Parameter, ...], only: Parameter, spell: Callable[[str], str]
+    parameters: tuple[Parameter, ...], only: Parameter, spell: Callable[[str], str], own: bool
 ) -> Reading:
     def make(flips: Flips) -> tuple[tuple[Any, ...], dict[str, Any]]:
         arms = {spell("sham"): list(flips.sham), spell("destroy"): list(flips.destroy)}
+        if own:
+            arms[spell("self")] = list(flips.self_flips)
         return call_with(parameters, {only.name: arms})
 
     words = WORDS.replace("sham", spell("sham")).replace("destroy", spell("destroy"))
-    return Reading(f"{only.name} = {words}", make)
+    and_self = " and SELF" if own else ""
+    return Reading(f"{only.name} = {words}{and_self}", make, takes_self=own)

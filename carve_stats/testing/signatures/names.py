@@ -20,6 +20,7 @@ _LETTERS = {"s": "sham", "d": "destroy"}  # at the end of a name, as in k_s
 _USUAL = {"x": "sham", "xs": "sham", "y": "destroy", "ys": "destroy"}
 _FLIPS = {"flip", "flips", "flipped", "x", "y", "xs", "ys", "hits", "successes"}
 _REPLAYS = {"replays", "k", "n", "m", "ks", "kd", "ns", "nd", "total", "totals", "trials", "valid"}
+_LABELS = {"arm", "arms", "condition", "conditions", "group", "groups", "label", "labels"}
 _PLANNED = {"k", "planned", "planned_k", "k_planned", "planned_replays", "n_planned", "budget"}
 
 
@@ -103,6 +104,10 @@ def _arms_by_name(
     if {*unknown} == {*_LETTERS}:
         arms |= _LETTERS
         unknown = []
+    if any(p.is_no_flips for p in parameters if p.name in arms or p.name in unknown):
+        return None
+    if any(kind_of(name)[1] or _LABELS & {*name.lower().split("_")} for name in unknown):
+        return None  # flips beside conditions, or counts, but of which arm?
     in_order = [p.name for p in parameters if p.name in unknown and not p.keyword_only]
     notes: tuple[str, ...] = ()
     if len(unknown) == len(in_order) == 2 and not {"sham", "destroy"} & {*arms.values()}:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, is_dataclass, replace
+from itertools import product
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 from carve_stats.testing.flips import Flips
 
-__all__ = ["Parameter", "Reading", "call_with", "in_spellings", "parameters_of"]
+__all__ = ["NO_SELF", "Parameter", "Reading", "call_with", "fields_of", "in_ways", "parameters_of"]
+
+NO_SELF = ", and no SELF replays"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,31 @@ class Parameter:
         """Whether it is annotated as something that holds flips."""
         words = re.split(r"\W+", self.type_words)
         return bool(
-            {"list", "tuple", "Sequence", "Iterable", "Collection", "List", "Tuple"} & {*words}
+            {"list", "tuple", "Sequence", "Iterable", "Collection", "List", "Tuple", "Series"}
+            & {*words}
+        )
+
+    @property
+    def is_series(self) -> bool:
+        """Whether it is annotated as a pandas Series."""
+        given = self.annotation
+        if isinstance(given, type):
+            return given.__name__ == "Series" and given.__module__.partition(".")[0] == "pandas"
+        return re.match(r"(pd\.|pandas\.)?Series\b", self.type_words) is not None
+
+    @property
+    def is_no_flips(self) -> bool:
+        """Whether it is annotated as what no list of flips is: a pair, a table, texts."""
+        if self.is_array:
+            return False
+        given = self.annotation
+        inside = [one for one in get_args(given) if one is not Ellipsis]
+        pair = get_origin(given) is tuple and Ellipsis not in get_args(given) and len(inside) > 1
+        holds = pair or any(one is str or get_origin(one) in (tuple, list) for one in inside)
+        return (
+            holds
+            or given in (dict, set, frozenset)
+            or (re.search(r"\b(Data|Lazy)Frame\b|\bTable\b", self.type_words) is not None)
         )
 
 
@@ -64,7 +91,8 @@ class Reading:
     notes : tuple of str
         What had to be guessed.
     others : tuple of Reading
-        The same with the conditions spelled otherwise, for a function to which these mean nothing.
+        The same with the conditions spelled otherwise, or without SELF replays, for a function to
+        which these mean nothing.
     """
 
     words: str
@@ -76,21 +104,44 @@ class Reading:
     others: tuple[Reading, ...] = ()
 
 
-def in_spellings(read: Callable[[Callable[[str], str]], Reading]) -> Reading:
-    """The reading with conditions in small letters; ``SHAM`` and ``Sham`` are its others.
+def in_ways(read: Callable[[Callable[[str], str], bool], Reading], own: bool = True) -> Reading:
+    """The reading with conditions in small letters; all other ways of writing it are its others.
 
     Parameters
     ----------
     read : callable
-        From how a condition is spelled to the reading.
+        From how a condition is spelled, and whether SELF replays are given, to the reading.
+    own : bool
+        Whether SELF replays are given at first.
 
     Returns
     -------
     Reading
-        The first of the three.
+        The first, whose others have ``SHAM``, ``Sham``, and SELF replays where it has none.
     """
-    first, *others = (read(spell) for spell in (str.lower, str.upper, str.title))
+    first, *others = (
+        read(spell, given)
+        for given, spell in product((own, not own), (str.lower, str.upper, str.title))
+    )
     return replace(first, others=tuple(others))
+
+
+def fields_of(made: Any) -> tuple[Parameter, ...] | None:
+    """The fields of a dataclass, a NamedTuple or a TypedDict; None of anything else."""
+    if not isinstance(made, type):
+        return None
+    optional = getattr(made, "_field_defaults", {}).keys()  # of a NamedTuple
+    if is_typeddict(made):
+        optional = getattr(made, "__optional_keys__", frozenset())
+    elif is_dataclass(made):
+        return parameters_of(made)
+    elif not hasattr(made, "_field_defaults"):
+        return None
+    try:
+        hints = get_type_hints(made)
+    except (NameError, TypeError):  # annotations that only a type checker can read
+        hints = made.__annotations__
+    return tuple(Parameter(name, one, name not in optional) for name, one in hints.items())
 
 
 def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...] | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import product
 from typing import Any
 
 from carve_stats.testing.flips import Flips
-from carve_stats.testing.signatures.reading import Parameter, Reading, call_with, in_spellings
+from carve_stats.testing.signatures.reading import NO_SELF, Parameter, Reading, call_with, in_ways
 
 __all__ = ["WORDS", "read"]
 
@@ -26,23 +29,35 @@ def read(parameters: tuple[Parameter, ...], *, declared: bool) -> Reading | None
     if not (declared or (annotated and not starts) or named):
         return None
 
-    return in_spellings(lambda spell: _reading(parameters, only, spell))
+    first, *others = (
+        in_ways(partial(_reading, parameters, only, *keys))
+        for keys in product(("condition", "arm"), ("flip", "flipped"))
+    )
+    also = [way for other in others for way in (other, *other.others)]
+    return replace(first, others=(*first.others, *also))
 
 
 def _reading(
-    parameters: tuple[Parameter, ...], only: Parameter, spell: Callable[[str], str]
+    parameters: tuple[Parameter, ...],
+    only: Parameter,
+    arm: str,
+    flipped: str,
+    spell: Callable[[str], str],
+    own: bool,
 ) -> Reading:
     def make(flips: Flips) -> tuple[tuple[Any, ...], dict[str, Any]]:
         rows = [
             {
                 "question": "q",
-                "condition": spell(condition),
+                arm: spell(condition),
                 "repetition": repetition,
-                "flip": None if flip is None else bool(flip),
+                flipped: None if flip is None else bool(flip),
             }
             for condition, replays in zip(("sham", "destroy", "self"), flips, strict=True)
+            if own or condition != "self"
             for repetition, flip in enumerate(replays)
         ]
         return call_with(parameters, {only.name: rows})
 
-    return Reading(f"{only.name} = {WORDS.replace('sham', spell('sham'))}", make, takes_self=True)
+    words = WORDS.replace("sham", spell("sham")).replace("condition", arm).replace("flip", flipped)
+    return Reading(f"{only.name} = {words}{NO_SELF * (not own)}", make, takes_self=own)

@@ -1,6 +1,7 @@
 """Hypothesis strategies: whatever a function takes, in all its forms, shrinking to the plainest.
 
-Each has its file here; all of them are names of this package.
+Each has its file here; all of them are names of this package. Tests that compile kernels on their
+first call, as those of laws do, want ``@settings(deadline=None)``: Hypothesis allows 200 ms.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from carve_stats.counts import CONDITIONS, ReplayCounts
+from carve_stats.testing.strategies.bounds import check_bounds
 from carve_stats.testing.strategies.rows import rows_of
 
 __all__ = ["counts"]
@@ -44,6 +45,11 @@ def counts(
     SearchStrategy
         Of `ReplayCounts`, with SELF replays or without; shrinks to few questions and few replays.
 
+    Raises
+    ------
+    InputError
+        Bounds that leave nothing to draw.
+
     Examples
     --------
     >>> from carve_stats.testing.smallest import find_smallest
@@ -51,6 +57,8 @@ def counts(
     >>> len(found), found.score.tolist(), found.cluster
     (1, [1.0], None)
     """
+    check_bounds(1, min_questions=min_questions, max_questions=max_questions)
+    check_bounds(0, min_k=min_k, max_k=max_k)
     lost = st.integers(0, 2) if invalid else st.just(0)
 
     def arm(least: int, most: int) -> st.SearchStrategy[tuple[int, int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from carve_stats.law.finite_replay import FiniteReplayLaw
+from carve_stats.testing.strategies.bounds import check_bounds
 
 __all__ = ["flip_probabilities", "laws"]
 
@@ -17,7 +18,7 @@ def flip_probabilities() -> st.SearchStrategy[float]:
 def laws(
     *, min_k: int = 1, max_k: int = 12, equal_k: bool = False
 ) -> st.SearchStrategy[FiniteReplayLaw]:
-    """Laws of the score of one question.
+    """Laws of the score of one question; their first use compiles: test with ``deadline=None``.
 
     Parameters
     ----------
@@ -31,6 +32,11 @@ def laws(
     SearchStrategy
         Of `FiniteReplayLaw` with scalar parameters; shrinks to few replays and to rates of 0.
 
+    Raises
+    ------
+    InputError
+        Bounds that leave nothing to draw.
+
     Examples
     --------
     >>> from carve_stats.testing.smallest import find_smallest
@@ -38,6 +44,7 @@ def laws(
     >>> int(law.k_sham), int(law.k_destroy)
     (1, 1)
     """
+    check_bounds(1, min_k=min_k, max_k=max_k)
     k = st.integers(min_k, max_k)
     budgets = k.map(lambda one: (one, one)) if equal_k else st.tuples(k, k)
     return st.builds(_law, flip_probabilities(), flip_probabilities(), budgets)

@@ -9,6 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from carve_stats.counts import CONDITIONS, Ledger, ReplayCounts
+from carve_stats.errors import InputError
+from carve_stats.testing.strategies.bounds import check_bounds
 
 __all__ = ["HOSTILE_IDS", "Log", "logs"]
 
@@ -92,9 +94,7 @@ class Log:
         return ReplayCounts(questions, **columns, cluster=cluster, ledger=ledger)
 
 
-@st.composite
 def logs(
-    draw: st.DrawFn,
     *,
     min_questions: int = 1,
     max_questions: int = 3,
@@ -104,13 +104,11 @@ def logs(
     invalid: bool = True,
     hostile_ids: bool = False,
     shuffled: bool = True,
-) -> Log:
+) -> st.SearchStrategy[Log]:
     """Replay logs with copies, further attempts, invalid replays, and fields that are missing.
 
     Parameters
     ----------
-    draw : callable
-        Given by Hypothesis.
     min_questions, max_questions : int
         How many questions.
     max_k : int
@@ -126,8 +124,13 @@ def logs(
 
     Returns
     -------
-    Log
-        Shrinks to one question and one record.
+    SearchStrategy
+        Of `Log`; shrinks to one question and one record.
+
+    Raises
+    ------
+    InputError
+        Bounds that leave nothing to draw.
 
     Examples
     --------
@@ -136,11 +139,37 @@ def logs(
     >>> len(log.records), log.records[0]["condition"], int(log.counts().destroy_flips[0])
     (1, 'destroy', 1)
     """
-    plain = [f"q{i}" for i in range(max_questions)]
-    names = st.sampled_from(HOSTILE_IDS if hostile_ids else plain)
-    questions = draw(st.lists(names, min_size=min_questions, max_size=max_questions, unique=True))
-    outcome = st.sampled_from([0, 1, None] if invalid else [0, 1])
-    attempts = st.lists(outcome, min_size=1, max_size=max_attempts).map(tuple)
+    check_bounds(1, min_questions=min_questions, max_questions=max_questions)
+    check_bounds(1, max_k=max_k)
+    check_bounds(1, max_attempts=max_attempts)
+    check_bounds(0, max_copies=max_copies)
+    names = HOSTILE_IDS if hostile_ids else tuple(f"q{i}" for i in range(max_questions))
+    if min_questions > len(names):
+        raise InputError(
+            f"min_questions={min_questions} must be at most {len(names)} with hostile_ids"
+        )
+    outcomes = [0, 1, None] if invalid else [0, 1]
+    return _logs(
+        names, outcomes, (min_questions, max_questions), max_k, max_attempts, max_copies, shuffled
+    )
+
+
+@st.composite
+def _logs(
+    draw: st.DrawFn,
+    names: tuple[str, ...],
+    outcomes: list[int | None],
+    size: tuple[int, int],
+    max_k: int,
+    max_attempts: int,
+    max_copies: int,
+    shuffled: bool,
+) -> Log:
+    """A log, drawn."""
+    questions = draw(
+        st.lists(st.sampled_from(names), min_size=size[0], max_size=size[1], unique=True)
+    )
+    attempts = st.lists(st.sampled_from(outcomes), min_size=1, max_size=max_attempts).map(tuple)
     replays: dict[Replayed, tuple[int | None, ...]] = {}
     for question in questions:
         arms = draw(st.tuples(*[st.lists(attempts, max_size=max_k)] * 3).filter(any))
