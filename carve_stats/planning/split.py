@@ -111,7 +111,8 @@ def split_arms(variance: ScoreVariance, k: int) -> ArmSplit:
     (8, 4, 2.0)
     """
     sham = sorted(range(1, 2 * k), key=lambda one: abs(one - k))
-    best = min(sham, key=lambda one: variance.at(one, 2 * k - one))
+    # Without the part between questions, beside which a small difference would be rounded away.
+    best = min(sham, key=lambda one: variance.sham / one + variance.destroy / (2 * k - one))
     equal = variance.at(k, k)
     saving = max(1.0 - variance.at(best, 2 * k - best) / equal, 0.0) if equal > 0.0 else 0.0
     ratio = math.nan

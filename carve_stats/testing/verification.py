@@ -39,8 +39,12 @@ class Check:
     smallest: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """``name``, ``passed``, ``counterexample``, ``note``, ``smallest``, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        """``name``, ``passed``, ``counterexample``, ``note``, ``smallest``, ready for JSON.
+
+        The last is null where there is no counterexample.
+        """
+        given = {name: getattr(self, name) for name in self.__slots__}
+        return given if self.passed is False else {**given, "smallest": None}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

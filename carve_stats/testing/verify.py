@@ -31,6 +31,10 @@ _LEGEND = (
     "x of the k_sham valid SHAM replays flipped, and y of the k_destroy valid DESTROY replays; in"
     " brackets 1 is a flip and 0 is none."
 )
+_COUNTS_SELF = (
+    "Given SELF replays as well the function counts them as SHAM or DESTROY: it is verified"
+    " without, and on a log that holds SELF replays its scores are wrong."
+)
 _LARGEST_K = 6  # 3⁷ arms, and five million pairs, would take minutes
 
 
@@ -108,7 +112,7 @@ def verify_estimator(
     reading = read_signature(found, signature) if adapt is None else adapted(adapt)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        estimator = _understood(found, reading)
+        estimator, told = _understood(found, reading)
     reading = estimator.reading
     reasons = {one: one.applies(reading) for one in properties()}
     wanted = [one for one, reason in reasons.items() if reason is None]
@@ -133,7 +137,7 @@ def verify_estimator(
         " to 30"
     )
     return Verification(
-        f"estimator {name}", reading.words, tried, checks, (*reading.notes, _LEGEND)
+        f"estimator {name}", reading.words, tried, checks, (*reading.notes, *told, _LEGEND)
     )
 
 
@@ -153,11 +157,16 @@ def _tells_smallest(findings: dict[Property, Finding], k: int) -> Callable[[Prop
     return tells
 
 
-def _understood(function: Callable[..., Any], reading: Reading) -> Estimator:
-    """The estimator, called in the way in which it gives most of two scores, or is undisturbed."""
+def _understood(
+    function: Callable[..., Any], reading: Reading
+) -> tuple[Estimator, tuple[str, ...]]:
+    """The estimator, called in the way in which it gives most of two scores, or is undisturbed.
+
+    And what is to be said of that.
+    """
     ways = [Estimator(function, one) for one in (reading, *reading.others)]
     if len(ways) == 1:
-        return ways[0]  # and it is not called before its time
+        return ways[0], ()  # and it is not called before its time
     probes = (Flips((0,), (1,)), Flips((1,), (0,)))
 
     def understood(estimator: Estimator) -> tuple[int, int]:
@@ -165,7 +174,10 @@ def _understood(function: Callable[..., Any], reading: Reading) -> Estimator:
         right = sum(value == score_of(flips) for value, flips in zip(values, probes, strict=True))
         return right, sum(not isinstance(value, Failed | None) for value in values)
 
-    return max(ways, key=understood)  # the first of those
+    best = max(ways, key=understood)  # the first of those
+    with_self = [way for way in ways if way.reading.takes_self]
+    runs = any(understood(way)[1] == len(probes) for way in with_self)
+    return best, (_COUNTS_SELF,) if runs and not best.reading.takes_self else ()
 
 
 def _find(function: Callable[..., Any] | str) -> tuple[Callable[..., Any], str]:

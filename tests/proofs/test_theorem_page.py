@@ -30,17 +30,19 @@ def test_all_steps_in_general_are_a_proof():
     assert status(theorem_with((1, ""), (2, ""), (None, ""))) == ("proved", "proved")
 
 
-def test_a_step_that_some_cases_check_as_well_is_proved():
-    assert status(theorem_with((1, "k ≤ 12"), (1, ""), (None, ""))) == ("proved", "proved")
+def test_a_step_that_some_cases_check_too_says_so():
+    """A part that holds in general must not hide that another is checked for some cases only."""
+    one = theorem_with((1, "k ≤ 12"), (1, ""), (None, ""))
+    assert status(one) == ("partly", "proved, but step 1 in part for k ≤ 12 only")
 
 
 def test_a_step_that_only_some_cases_check_is_told():
     one = theorem_with((1, ""), (2, "k ≤ 12"), (None, ""))
-    assert status(one) == ("partly", "proved, but step 2 checked for k ≤ 12 only")
+    assert status(one) == ("partly", "proved, but step 2 in part for k ≤ 12 only")
     more = theorem_with((1, "k ≤ 6"), (2, "k ≤ 12"), (3, "k ≤ 12"), (None, ""))
     assert status(more) == (
         "partly",
-        "proved, but step 1 checked for k ≤ 6 only, but steps 2, 3 checked for k ≤ 12 only",
+        "proved, but step 1 in part for k ≤ 6 only, but steps 2, 3 in part for k ≤ 12 only",
     )
 
 

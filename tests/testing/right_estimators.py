@@ -172,6 +172,20 @@ def a_dataclass_with_optional_flips(replays: Replays) -> Result:
 
 
 @dataclass
+class Identified:
+    """With an id that an estimator does not need."""
+
+    question_id: str
+    sham: list[bool | None]
+    destroy: list[bool | None]
+
+
+@right("fields")
+def a_dataclass_with_an_id(replays: Identified) -> Fraction | None:
+    return fractions(replays.sham, replays.destroy)
+
+
+@dataclass
 class Tallied:
     sham_flips: int
     sham_replays: int

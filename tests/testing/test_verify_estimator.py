@@ -8,7 +8,7 @@ import misread_estimators as misread
 import numpy as np
 import pandas as pd
 import pytest
-from right_estimators import RIGHT, Audit, decimals, fractions
+from right_estimators import RIGHT, Audit, Logged, decimals, fractions
 
 import carve_stats as cs
 from carve_stats.errors import InputError
@@ -355,3 +355,31 @@ def test_what_other_packages_call_missing_is_undefined(missing):
         return missing if score is None else score
 
     assert cs.verify_estimator(given, k=1).passed
+
+
+def test_self_replays_that_are_counted_with_destroy_ones_are_told():
+    def delta(rows: list[Logged]):
+        sham = [r.flip for r in rows if r.condition == "SHAM"]
+        return fractions(sham, [r.flip for r in rows if r.condition != "SHAM"])
+
+    verification = cs.verify_estimator(delta, k=2)
+    assert verification.passed
+    assert verification["self"].passed is None
+    assert any("counts them as SHAM or DESTROY" in note for note in verification.notes)
+
+
+def test_self_replays_are_looked_at_from_many():
+    def delta(sham, destroy, self_flips):
+        own = [f for f in self_flips if f is not None]
+        score = fractions(sham, destroy)
+        return score if score is None or len(own) < 3 else score - Fraction(sum(own), 3)
+
+    check = cs.verify_estimator(delta, k=2)["self"]
+    assert check.passed is False
+    assert "SELF 1 of 3 flipped" in check.counterexample
+
+
+def test_json_says_smallest_of_counterexamples_alone():
+    checks = cs.verify_estimator(lambda sham, destroy: 0.0, k=1).to_dict()["checks"]
+    assert {c["smallest"] for c in checks if c["passed"] is not False} == {None}
+    assert None not in {c["smallest"] for c in checks if c["passed"] is False}

@@ -123,6 +123,16 @@ def stable_alone(counts):
     return counts.scored & (counts.score_numerator <= 0) & (counts.self_flips == 0)
 
 
+def steady_kept(counts):
+    steady = (counts.self_replays > 0) & (counts.self_flips == 0)
+    return counts.scored & (counts.score_numerator <= 0) & ~steady
+
+
+def restless_kept(counts):
+    restless = (counts.self_replays >= 3) & (counts.self_flips == counts.self_replays)
+    return counts.scored & (counts.score_numerator <= 0) & ~restless
+
+
 def by_cluster(counts):
     kept = counts.scored & (counts.score_numerator <= 0)
     return kept if counts.cluster is None else kept & (counts.cluster != counts.cluster[-1])
@@ -157,6 +167,8 @@ WRONG_RULES = {
     "divides by the planned replays": (of_planned_replays, "other replays", [(1, 1, 1, 1)]),
     "asks for all valid": (all_valid_only, "other replays", [(0, 1, 0, 1)]),
     "asks for a stable SELF": (stable_alone, "other replays", [(0, 1, 0, 1)]),
+    "keeps what SELF keeps": (steady_kept, "other replays", [(0, 1, 0, 1)]),
+    "keeps what SELF always flips": (restless_kept, "other replays", [(0, 1, 0, 1)]),
     "by the cluster": (by_cluster, "names", [(0, 1, 0, 1)]),
     "writes to the counts": (writes_to_counts, "input", [(0, 0, 0, 0)]),
     "compares numbers of flips": (counts_of_flips, "ties", [(0, 1, 0, 1), (1, 1, 2, 2)]),

@@ -10,7 +10,11 @@ from carve_stats.testing.signatures.reading import Reading
 
 __all__ = ["PROPERTIES"]
 
-_SELF: tuple[Arm, ...] = ((), (1,), (None,), (0, 1), (1, 1))
+_MOST_SELF = 5
+_SELF: tuple[Arm, ...] = (
+    (), (1,), (None,), (0, 1), (1, 1),
+    *((0,) * (k - x) + (1,) * x for k in range(2, _MOST_SELF + 1) for x in range(k + 1)),
+)  # fmt: skip
 
 
 def _invalid(estimator: Estimator, flips: Flips) -> Verdict:

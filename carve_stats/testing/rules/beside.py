@@ -70,6 +70,16 @@ OTHER_REPLAYS = (
         "with SELF 1 of 2 flipped in each question", _NO_SELF,
         columns={"self_flips": lambda row: 1, "self_replays": lambda row: 2}, condition="self",
     ),
+    *(
+        Beside(
+            f"with SELF {x} of {k} flipped in each question", _NO_SELF,
+            columns={
+                "self_flips": lambda row, x=x: x, "self_replays": lambda row, k=k: k,
+            },
+            condition="self",
+        )
+        for x, k in ((0, 1), (1, 1), (0, 3), (3, 3), (2, 5))
+    ),
     Beside(
         "with SELF 2 of 2 flipped and an invalid SELF replay in each question", _NO_SELF,
         columns={

@@ -27,13 +27,15 @@ def read(parameters: tuple[Parameter, ...], *, declared: bool) -> Reading | None
     from carve_stats.testing.signatures import signatures
 
     readers = [m.read for m in signatures().values() if getattr(m, "BY_ARM", False)]
-    inner = next(filter(None, (read(fields, declared=False) for read in readers)), None)
+    texts = {f.name: "q" for f in fields if f.required and f.annotation is str}  # ids, say
+    arms = tuple(f for f in fields if f.name not in texts)
+    inner = next(filter(None, (read(arms, declared=False) for read in readers)), None)
     if inner is None:
         return None
 
     def make(flips: Flips) -> tuple[tuple[Any, ...], dict[str, Any]]:
         arguments, keywords = inner.make(flips)
-        return call_with(parameters, {only.name: made(*arguments, **keywords)})
+        return call_with(parameters, {only.name: made(*arguments, **keywords, **texts)})
 
     return dataclasses.replace(
         inner, words=f"{only.name} = one {made.__name__} of {inner.words}", make=make

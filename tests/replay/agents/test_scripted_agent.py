@@ -25,17 +25,20 @@ def write(path, lines):
     return str(path)
 
 
-def test_it_keeps_the_contract_and_reads_the_condition():
+def test_it_keeps_the_contract_as_far_as_its_script_does():
     requests = sample_requests()
     replies = {
-        (r.question_id, condition, r.repetition): f"The answer is {'ABC'[r.repetition]}."
+        (r.question_id, condition, repetition): "The answer is A."
         for r in requests
         for condition in ("self", "sham", "destroy")
+        for repetition in range(4)
     }
     assert verify_agent(ScriptedAgent(replies), requests=requests).passed
-    replies["texts", "destroy", 0] = "The answer is D."
-    verification = verify_agent(ScriptedAgent(replies), requests=requests)
-    assert [check.name for check in verification.failed] == ["condition"]
+    by_condition = {key: f"The answer is {'AB'[key[1] == 'destroy']}." for key in replies}
+    by_repetition = {key: f"The answer is {'ABCA'[key[2]]}." for key in replies}
+    for script, fault in ((by_condition, "condition"), (by_repetition, "repetition")):
+        verification = verify_agent(ScriptedAgent(script), requests=requests)
+        assert [check.name for check in verification.failed] == [fault]
 
 
 def test_a_script_file(tmp_path):
