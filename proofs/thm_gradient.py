@@ -9,17 +9,14 @@ so that for any function $h$ of the flips, with $Z \sim \mathrm{Bin}(k - 1, p)$,
 [[expectation]]
 
 For the score $\hat\Delta = Y/k_d - X/k_s$ of independent arms with any budgets this makes the
-derivatives of the three signs by $p_s$ sums of terms of one sign, but for the tie: with
-$Z \sim \mathrm{Bin}(k_s - 1, p_s)$
+derivatives $\mathrm{P}'_-$, $\mathrm{P}'_+$ and $\mathrm{P}'_0$ of the three signs by $p_s$ sums of
+terms of one sign, but for the tie: with $Z \sim \mathrm{Bin}(k_s - 1, p_s)$
 
-$$\frac{\partial}{\partial p_s}\mathrm{P}(\hat\Delta < 0)
-= k_s\,\mathrm{P}(Z k_d \le Y k_s < (Z + 1) k_d),$$
+[[negative]]
 
-$$\frac{\partial}{\partial p_s}\mathrm{P}(\hat\Delta > 0)
-= -k_s\,\mathrm{P}(Z k_d < Y k_s \le (Z + 1) k_d),$$
+[[positive]]
 
-$$\frac{\partial}{\partial p_s}\mathrm{P}(\hat\Delta = 0)
-= k_s\left[\mathrm{P}(Y k_s = (Z + 1) k_d) - \mathrm{P}(Y k_s = Z k_d)\right],$$
+[[zero]]
 
 and by $p_d$ the same with the arms and the two signs exchanged. At one $k$ in both arms the tie
 probabilities $t_k$ have derivatives by $p_s$, $t'_k$, that follow, with
@@ -58,7 +55,7 @@ from itertools import product
 from math import comb
 
 import sympy
-from sympy import Derivative, Eq, IndexedBase, Sum, Symbol, binomial
+from sympy import And, Derivative, Eq, Function, IndexedBase, Le, Lt, Sum, Symbol, binomial
 
 import carve_stats as cs
 
@@ -74,7 +71,18 @@ def pmf(trials, flips):
     return binomial(trials, flips) * p**flips * (1 - p) ** (trials - flips)
 
 
+k_s, k_d = sympy.symbols("k_s k_d", integer=True, positive=True)
+Z, Y = sympy.symbols("Z Y", integer=True, nonnegative=True)
+P = Function(r"\mathrm{P}")
+AT, NEXT = Z * k_d, (Z + 1) * k_d  # where Y·k_s makes a tie with Z flips, and with one more
+
 FORMULAS = {
+    "negative": Eq(Symbol("P'_-"), k_s * P(And(Le(AT, Y * k_s), Lt(Y * k_s, NEXT)))),
+    "positive": Eq(Symbol("P'_+"), -k_s * P(And(Lt(AT, Y * k_s), Le(Y * k_s, NEXT)))),
+    "zero": Eq(
+        Symbol("P'_0"),
+        k_s * (P(Eq(Y * k_s, NEXT, evaluate=False)) - P(Eq(Y * k_s, AT, evaluate=False))),
+    ),
     "pmf": Eq(Derivative(pmf(k, x), p), k * (pmf(k - 1, x - 1) - pmf(k - 1, x))),
     "expectation": Eq(
         Derivative(Sum(h[x] * pmf(k, x), (x, 0, k)), p),
@@ -136,9 +144,17 @@ def test_step_3():
     }
     orders = [(sign(height, here), sign(height, there)) for height in places]
     assert orders == [(-1, -1), (0, -1), (1, -1), (1, 0), (1, 1)]
-    assert changes[-1] == [int(one >= 0 and other < 0) for one, other in orders]
-    assert changes[1] == [-int(one > 0 and other <= 0) for one, other in orders]
-    assert changes[0] == [int(other == 0) - int(one == 0) for one, other in orders]
+    for name, which in (("negative", -1), ("positive", 1), ("zero", 0)):
+        inside = sympy.expand(FORMULAS[name].rhs / k_s)
+        assert not inside.replace(P, lambda event: sympy.Integer(1)).has(k_s)
+        # The five orders with the least whole numbers: here is 0, and there is 2.
+        counted = [
+            inside.subs({Z: 0, k_d: 2, k_s: 1, Y: height}).replace(
+                P, lambda event: sympy.Integer(1 if event == sympy.true else 0)
+            )
+            for height in (-1, 0, 1, 2, 3)
+        ]
+        assert counted == changes[which]
 
 
 def test_step_4():
