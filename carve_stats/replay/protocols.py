@@ -1,4 +1,4 @@
-"""The contract between the loop and an agent: one callable, and two optional methods.
+"""The contract between the loop and an agent: one callable, and what it may have beside.
 
 A plain function is an agent::
 
@@ -17,6 +17,7 @@ from carve_stats.replay.trajectories import Trajectory
 __all__ = [
     "Agent",
     "Checking",
+    "Declaring",
     "Evidence",
     "Fingerprinted",
     "Rendering",
@@ -107,6 +108,10 @@ class ReplayReply:
         Whether the reply was read from a cache: it is then no new replay.
     model : str, optional
         What answered.
+    transport : sequence of mapping, optional
+        One entry for each request that was sent over a network for this reply, the failed ones
+        too: ``status`` (of HTTP; None where none came), ``error``, ``seconds`` and ``waited``, the
+        seconds of the pause after it.
     """
 
     text: str
@@ -115,6 +120,7 @@ class ReplayReply:
     usage: Mapping[str, float] = field(default_factory=dict)
     from_cache: bool | None = None
     model: str | None = None
+    transport: Sequence[Mapping[str, Any]] = ()
 
 
 class Agent(Protocol):
@@ -152,6 +158,18 @@ class Fingerprinted(Protocol):
     def fingerprint(self) -> Mapping[str, Any]:
         """Name, version and settings; plain values that JSON can hold."""
         ...
+
+
+@runtime_checkable
+class Declaring(Protocol):
+    """An agent that says whether its replies to one prompt vary.
+
+    True declares that replays with the same frames and text are fresh draws: replies that never
+    differ are then an alarm. False declares that the prompt decides the reply: replays of one
+    prompt then count once. An agent that does not know has no such attribute, or None.
+    """
+
+    stochastic: bool | None
 
 
 @runtime_checkable

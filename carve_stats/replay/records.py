@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +66,9 @@ class Replay:
     stopping : str or None
         The sha256 of the stopping plan of a run that stops questions early. The records of other
         runs are stored without it.
+    transport : sequence of mapping
+        The requests that were sent over a network for the reply, the failed ones too, as
+        `ReplayReply` has them. Records without any are stored without it.
     """
 
     run: str
@@ -89,6 +92,7 @@ class Replay:
     from_cache: bool | None = None
     usage: Mapping[str, float] = field(default_factory=dict)
     stopping: str | None = None
+    transport: Sequence[Mapping[str, Any]] = ()
 
     @property
     def valid(self) -> bool:
@@ -105,5 +109,7 @@ class Replay:
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}
         if self.stopping is None:
             del record["stopping"]
+        if not self.transport:
+            del record["transport"]
         record["valid"] = self.valid
         return record

@@ -52,8 +52,11 @@ def encode_record(replay: Replay) -> bytes:
         The line, with its checksum and the newline.
     """
     valid = b',"valid":true' if replay.valid else b',"valid":false'
-    # The last field; records of runs that stop nothing early are as they were before it.
-    body = _encode(replay)[:-1].removesuffix(b',"stopping":null') + valid
+    body = _encode(replay)[:-1]
+    # The last fields; records that have neither are as they were before there were any.
+    for empty in (b',"transport":[]', b',"stopping":null'):
+        body = body.removesuffix(empty)
+    body += valid
     return body + _CRC % crc32(body) + b"\n"
 
 
