@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import AgentError, InputError, one_line, unknown_name
+from carve_stats.replay.engines import choose_engine, run_engine
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.extent import check_replays
 from carve_stats.replay.operators import Operator, load_operator
@@ -33,6 +33,7 @@ from carve_stats.replay.replaying import Replayer
 from carve_stats.replay.stopping import check_stopping
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory, check_distinct
+from carve_stats.replay.work import Work
 
 if TYPE_CHECKING:
     from carve_stats.law.stopping import StoppingPlan
@@ -50,6 +51,8 @@ def run_replays(
     conditions: Sequence[str] = CONDITIONS,
     attempts: int = 1,
     workers: int = 1,
+    engine: str = "local",
+    stochastic: bool | None = None,
     operator: Operator | None = None,
     encoder: Encoder | None = None,
     crop: float = 0.02,
@@ -69,7 +72,7 @@ def run_replays(
     ----------
     agent : callable
         Takes a `ReplayRequest`, gives a `ReplayReply` or a str; a coroutine function works.
-        With several workers it is called from as many threads.
+        With several workers a plain function is called from as many threads.
     trajectories : sequence of Trajectory
         The questions, with their frozen answers.
     k : int or mapping of str to int
@@ -84,7 +87,13 @@ def run_replays(
         How often a repetition is put to the agent at most: again only while its answer is
         invalid. Every attempt is stored.
     workers : int
-        Threads. Each takes a question at a time, whose frames are then loaded once.
+        How many replays are made at a time: by threads, or in one event loop where `agent` is a
+        coroutine function.
+    engine : str
+        ``local``, or ``ray`` for the workers of a Ray cluster.
+    stochastic : bool, optional
+        Whether the agent's replies to one prompt vary; what the agent itself declares if not
+        given. See `Declaring` in `carve_stats.replay.protocols`.
     operator : Operator, optional
         What destroys frames; the phase-randomising one if not given.
     encoder : Encoder, optional
@@ -163,7 +172,7 @@ def run_replays(
         encoder=encoder,
         crop=crop,
         media=media,
-        agent=agent if isinstance(agent, Rendering) else None,
+        captions=isinstance(agent, Rendering),
     )
     renderer.check(trajectories, conditions)
     if isinstance(agent, Checking):
@@ -172,7 +181,7 @@ def run_replays(
         seed=seed,
         conditions=conditions,
         attempts=attempts,
-        agent=_describe_agent(agent, agent_spec),
+        agent=_describe_agent(agent, agent_spec, stochastic),
         operator=operator.parameters() if pictured and operator else None,
         encoder=asdict(encoder) if pictured and encoder else None,
         crop=float(crop) if pictured else None,
@@ -180,103 +189,17 @@ def run_replays(
         stopping=None if stopping is None else stopping.to_dict(),
     )
     with RunStore.open(store, plan, k=replays, trajectories=trajectories) as run:
-        replayer = Replayer(agent=agent, renderer=renderer, store=run, equal=equal)
-        _Crew(replayer, run, trajectories, replays, progress).work(workers)
+        replayer = Replayer(
+            agent=agent,
+            renderer=renderer,
+            run_id=run.run_id,
+            seed=seed,
+            equal=equal,
+            stopping=None if stopping is None else stopping.sha256,
+        )
+        work = Work(run, trajectories, replays, progress)
+        run_engine(choose_engine(engine, replayer, workers=workers), replayer, work)
         return run.progress.status()
-
-
-class _Crew:
-    """Threads that take one question after the other until none is left or one fails."""
-
-    def __init__(
-        self,
-        replayer: Replayer,
-        store: RunStore,
-        trajectories: Sequence[Trajectory],
-        k: Mapping[str, int],
-        progress: Callable[[int, int], None] | None,
-    ) -> None:
-        self._replayer = replayer
-        self._store = store
-        self._k = k
-        self._useful_workers = len(trajectories)
-        self._progress = progress
-        self._total = len(trajectories) * sum(k.values())
-        self._done, _ = store.progress.count_done({t.question_id: k for t in trajectories})
-        self._done += sum(store.progress.count_spared(t.question_id) for t in trajectories)
-        self._queue = iter(trajectories if self._done < self._total else ())
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._failures: list[BaseException] = []
-        self._working = 0
-        self._finished = threading.Event()
-
-    def work(self, workers: int) -> None:
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-        threads = [
-            # A second interrupt must be able to end the process while an agent hangs.
-            threading.Thread(target=self._take_questions, name=f"replay-{i}", daemon=True)
-            for i in range(min(workers, self._useful_workers))
-        ]
-        self._working = len(threads)
-        for thread in threads:
-            thread.start()
-        # Not Thread.join: an interrupted one takes the thread to have ended (in 3.11).
-        try:
-            if threads:
-                self._finished.wait()
-        except KeyboardInterrupt:
-            self._stop.set()
-            self._finished.wait()
-            raise
-        if self._failures:
-            raise self._failures[0]
-
-    def _take_questions(self) -> None:
-        try:
-            with self._replayer.session() as session:
-                while not self._stop.is_set():
-                    with self._lock:
-                        trajectory = next(self._queue, None)
-                    if trajectory is None:
-                        return
-                    spared = self._store.progress.count_spared(trajectory.question_id)
-                    for _ in session.replays(trajectory, self._missing(trajectory)):
-                        self._count(1)
-                        if self._stop.is_set():
-                            return
-                    self._count(self._store.progress.count_spared(trajectory.question_id) - spared)
-        except BaseException as error:
-            self._failures.append(error)
-            self._stop.set()
-        finally:
-            with self._lock:
-                self._working -= 1
-                if self._working == 0:
-                    self._finished.set()
-
-    def _missing(self, trajectory: Trajectory) -> Iterator[tuple[str, int]]:
-        question = trajectory.question_id
-        stopping = self._store.stopping is not None
-        fixed = {c: n for c, n in self._k.items() if c == "self" or not stopping}
-        # A repetition's SHAM and DESTROY stand together, so that a run that is interrupted has
-        # both arms.
-        for repetition in range(max(fixed.values(), default=0)):
-            for condition, count in fixed.items():
-                if repetition < count and (
-                    self._store.progress.next_attempt(question, condition, repetition) is not None
-                ):
-                    yield condition, repetition
-        # Each is made when the next one is asked for.
-        while stopping and (walk := self._store.progress.walk(question)).next_condition is not None:
-            yield walk.next_condition, walk.sham if walk.next_condition == "sham" else walk.destroy
-
-    def _count(self, replays: int) -> None:
-        if self._progress is not None and replays:
-            with self._lock:
-                self._done += replays
-                self._progress(self._done, self._total)
 
 
 def _check_conditions(conditions: Sequence[str]) -> tuple[str, ...]:
@@ -366,11 +289,18 @@ def _check_trajectories(
             )
 
 
-def _describe_agent(agent: Agent, spec: Mapping[str, Any] | None) -> dict[str, Any]:
+def _describe_agent(
+    agent: Agent, spec: Mapping[str, Any] | None, stochastic: bool | None
+) -> dict[str, Any]:
     named = agent if hasattr(agent, "__qualname__") else type(agent)
     description: dict[str, Any] = {"name": f"{named.__module__}:{named.__qualname__}"}
     if spec is not None:
         description["spec"] = dict(spec)
+    declared = getattr(agent, "stochastic", None) if stochastic is None else stochastic
+    if declared is not None:
+        if not isinstance(declared, bool):
+            raise InputError(f"stochastic={declared!r} must be True, False or None")
+        description["stochastic"] = declared
     if isinstance(agent, Fingerprinted):
         try:
             description["fingerprint"] = dict(agent.fingerprint())

@@ -49,7 +49,7 @@ def redact(text: str, *secrets: str) -> str:
     known = [value for name, value in os.environ.items() if _SECRET_NAMES.search(name)]
     # The longest first: one may be a part of another.
     for secret in sorted({*known, *secrets}, key=len, reverse=True):
-        if secret in secrets and secret or len(secret) >= _SHORTEST:
+        if (secret in secrets and secret) or len(secret) >= _SHORTEST:
             text = text.replace(secret, REDACTED)
     for form, shown in _FORMS:
         text = form.sub(shown, text)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from carve_stats.errors import CarveStatsError, InputError, one_line
 from carve_stats.replay.evidence.frames import Encoder, Frame, pillow
 from carve_stats.replay.operators import Operator
-from carve_stats.replay.protocols import Evidence, Rendering
-from carve_stats.replay.seeds import evidence_seed, rendering_seed
+from carve_stats.replay.protocols import Evidence
+from carve_stats.replay.seeds import rendering_seed
 from carve_stats.replay.trajectories import Trajectory
 
 __all__ = ["EvidenceRenderer", "RenderingError", "hash_frames"]
@@ -37,8 +36,8 @@ class EvidenceRenderer:
         The largest share that the re-rendering crops, in [0, 1).
     media : Path
         The folder that paths are relative to.
-    agent : Rendering, optional
-        The agent, where it captions evidence before it answers.
+    captions : bool
+        Whether the agent captions evidence before it answers.
     """
 
     def __init__(
@@ -49,7 +48,7 @@ class EvidenceRenderer:
         encoder: Encoder | None,
         crop: float,
         media: Path,
-        agent: Rendering | None,
+        captions: bool,
     ) -> None:
         if isinstance(crop, bool) or not isinstance(crop, int | float) or not 0 <= crop < 1:
             raise InputError(f"crop={crop!r} must be a number in [0, 1)")
@@ -58,7 +57,7 @@ class EvidenceRenderer:
         self._encoder = encoder
         self._crop = crop
         self._media = media.absolute()  # an agent may change the current directory
-        self._agent = agent
+        self._captions = captions
 
     def check(self, trajectories: Sequence[Trajectory], conditions: Sequence[str]) -> None:
         """Refuse evidence that could not be shown, before anything is run.
@@ -78,7 +77,7 @@ class EvidenceRenderer:
                     _check_file(self._media / path, place, picture=True)
                 if item.video is not None:
                     _check_file(self._media / item.video, place, picture=False)
-                if item.pictured and item.text and transformed and self._agent is None:
+                if item.pictured and item.text and transformed and not self._captions:
                     # The frozen caption would tell in DESTROY what the frames no longer show.
                     raise InputError(
                         f"{place} has a text beside its frames and the agent has no render():"
@@ -123,9 +122,8 @@ class EvidenceRenderer:
         condition: str,
         repetition: int,
         seed: int,
-        settle: Callable[[Any], Any],
     ) -> tuple[Evidence, ...]:
-        """Transform a question's evidence for one replay.
+        """Transform the frames of a question's evidence for one replay.
 
         Parameters
         ----------
@@ -137,23 +135,22 @@ class EvidenceRenderer:
             From 0.
         seed : int
             The replay's seed.
-        settle : callable
-            Awaits what the agent's ``render`` gives, where it is a coroutine.
 
         Returns
         -------
         tuple of Evidence
-            The same items; a text without frames is what it was.
+            The same items; one with frames has lost its frozen text, a text without frames is
+            what it was.
 
         Raises
         ------
         RenderingError
-            The operator or the encoder failed. What the agent's ``render`` raises passes.
+            The operator or the encoder failed.
         """
         if condition == "self":
             return evidence
         return tuple(
-            self._render_item(item, question_id, condition, repetition, seed, settle)
+            self._render_item(item, question_id, condition, repetition, seed)
             if item.frames
             else item
             for item in evidence
@@ -166,7 +163,6 @@ class EvidenceRenderer:
         condition: str,
         repetition: int,
         seed: int,
-        settle: Callable[[Any], Any],
     ) -> Evidence:
         from carve_stats.replay.evidence.render import render
 
@@ -190,13 +186,7 @@ class EvidenceRenderer:
                 f"question {question_id!r}, evidence {item.id!r}, condition {condition}: its frames"
                 f" cannot be rendered: {said}"
             ) from error
-        shown = replace(item, frames=frames, text=None)
-        if self._agent is None:
-            return shown
-        text = settle(self._agent.render(shown, seed=evidence_seed(seed, item.id)))
-        if not isinstance(text, str):
-            raise TypeError(f"render() gave {type(text).__name__}, it must give a str")
-        return replace(shown, text=text)
+        return replace(item, frames=frames, text=None)
 
 
 def _check_file(path: Path, place: str, *, picture: bool) -> None:

@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import math
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from numbers import Integral, Real
-from types import TracebackType
-from typing import Any
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
 
 import msgspec
-import numpy as np
 
 from carve_stats.errors import AgentError, InputError, one_line
-from carve_stats.replay.parsing import (
-    TRANSPORT_MARK,
-    ParsedAnswer,
-    parse_answer,
-    parse_open_answer,
-)
-from carve_stats.replay.protocols import (
-    Agent,
-    Evidence,
-    ReplayReply,
-    ReplayRequest,
-)
-from carve_stats.replay.records import Replay
+from carve_stats.replay.parsing import TRANSPORT_MARK
+from carve_stats.replay.protocols import Agent, Evidence, Rendering, ReplayReply, ReplayRequest
+from carve_stats.replay.records import Replay, ReplayKey
+from carve_stats.replay.redaction import redact
 from carve_stats.replay.rendering import EvidenceRenderer, RenderingError, hash_frames
-from carve_stats.replay.seeds import replay_seed
-from carve_stats.replay.store import RunStore
+from carve_stats.replay.replies import judge_reply, plain_reply, plain_text
+from carve_stats.replay.seeds import evidence_seed, replay_seed
 from carve_stats.replay.trajectories import Trajectory
 
-__all__ = ["Replayer", "judge_reply", "plain_reply"]
+__all__ = [
+    "Concurrently",
+    "InThread",
+    "Replayer",
+    "Waiting",
+    "finished",
+    "is_coroutine_function",
+]
+
+T = TypeVar("T")
 
 # Known by the names of their classes and bases, so that no client library is imported. An
 # HTTPError is an URLError, but one that the server did answer.
@@ -44,8 +42,82 @@ _TRANSPORT_FAILURES = frozenset(
 _ANSWERED = frozenset(("HTTPError",))
 
 
+class Waiting(Protocol):
+    """How a replay waits for what takes time."""
+
+    async def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """What a function gives, or the coroutine that it gives."""
+        ...
+
+
+class InThread:
+    """Waits where it stands: a replay has a thread of its own.
+
+    A coroutine that an agent gives is run to its end by an event loop of the thread.
+    """
+
+    def __init__(self) -> None:
+        self._threads = threading.local()
+
+    async def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """What a function gives, or the coroutine that it gives."""
+        value = function(*args, **kwargs)
+        if isinstance(value, str | ReplayReply) or not inspect.isawaitable(value):
+            return value
+        runner: asyncio.Runner | None = getattr(self._threads, "runner", None)
+        if runner is None:
+            runner = self._threads.runner = asyncio.Runner()
+        return runner.run(_awaited(value))
+
+    def close(self) -> None:
+        """Close the event loop of this thread, if it has one."""
+        runner: asyncio.Runner | None = self._threads.__dict__.pop("runner", None)
+        if runner is not None:
+            runner.close()
+
+
+class Concurrently:
+    """Waits while others go on, in one event loop; what is no coroutine has a thread."""
+
+    async def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """What a function gives, or the coroutine that it gives."""
+        if is_coroutine_function(function):
+            return await function(*args, **kwargs)
+        value = await asyncio.to_thread(function, *args, **kwargs)
+        return await value if inspect.isawaitable(value) else value
+
+
+def is_coroutine_function(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine, as far as that can be seen before."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 (an object's, not whether it has one)
+    )
+
+
+def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits, as every one does under `InThread`.
+
+    Parameters
+    ----------
+    coroutine : coroutine
+        Of a `Replayer`.
+
+    Returns
+    -------
+    object
+        What it returns.
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    coroutine.close()
+    raise RuntimeError("the coroutine waits: it needs an event loop")
+
+
 class Replayer:
-    """What all replays of a run share.
+    """What all replays of a run share. It can be sent to another process, if its agent can.
 
     Parameters
     ----------
@@ -53,10 +125,16 @@ class Replayer:
         The agent.
     renderer : EvidenceRenderer
         What prepares its evidence.
-    store : RunStore
-        Where records go.
-    equal : callable or None
+    run_id : str
+        The run's name in its records.
+    seed : int
+        The run's seed.
+    equal : callable, optional
         Whether two open answers are the same.
+    stopping : str, optional
+        The sha256 of the plan by which the run stops questions early.
+    waiting : Waiting, optional
+        How it waits for the agent; `InThread` if not given.
     """
 
     def __init__(
@@ -64,138 +142,148 @@ class Replayer:
         *,
         agent: Agent,
         renderer: EvidenceRenderer,
-        store: RunStore,
-        equal: Callable[[str, str], bool] | None,
+        run_id: str,
+        seed: int,
+        equal: Callable[[str, str], bool] | None = None,
+        stopping: str | None = None,
+        waiting: Waiting | None = None,
     ) -> None:
         self.agent = agent
-        self.renderer = renderer
-        self.store = store
-        self.equal = equal
+        self.waiting = InThread() if waiting is None else waiting
+        self._renderer = renderer
+        self._run_id = run_id
+        self._seed = seed
+        self._equal = equal
+        self._stopping = stopping
 
-    def session(self) -> ReplaySession:
-        """A session for one worker thread."""
-        return ReplaySession(self)
-
-
-class ReplaySession:
-    """One worker thread's replays, with an event loop of its own for coroutine agents.
-
-    Parameters
-    ----------
-    replayer : Replayer
-        What all sessions share.
-    """
-
-    def __init__(self, replayer: Replayer) -> None:
-        self._agent = replayer.agent
-        self._renderer = replayer.renderer
-        self._store = replayer.store
-        self._equal = replayer.equal
-        self._plan = replayer.store.plan
-        self._run = replayer.store.run_id
-        stopping = replayer.store.stopping
-        self._stopping = None if stopping is None else stopping.sha256
-        self._runner: asyncio.Runner | None = None
-
-    def __enter__(self) -> ReplaySession:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._runner is not None:
-            self._runner.close()
-
-    def replays(
-        self, trajectory: Trajectory, wanted: Iterable[tuple[str, int]]
-    ) -> Iterator[tuple[str, int]]:
-        """Make and store some replays of one question; its evidence is loaded once.
+    def load(self, trajectory: Trajectory) -> tuple[Evidence, ...]:
+        """Load a question's evidence as it is stored.
 
         Parameters
         ----------
         trajectory : Trajectory
             The question.
-        wanted : iterable of (str, int)
-            Conditions and repetitions.
 
-        Yields
-        ------
-        (str, int)
-            Each one when it has a valid answer or no attempt is left.
+        Returns
+        -------
+        tuple of Evidence
+            What SELF shows.
         """
-        evidence: tuple[Evidence, ...] | None = None
-        copy_frozen = _copier(trajectory.frozen)
-        question = trajectory.question_id
-        for condition, repetition in wanted:
-            if evidence is None:
-                evidence = self._renderer.load(trajectory)
-            while True:
-                attempt = self._store.progress.next_attempt(question, condition, repetition)
-                if attempt is None:
-                    break
-                self._store.append(
-                    self._replay(trajectory, evidence, copy_frozen, condition, repetition, attempt)
-                )
-            yield condition, repetition
+        return self._renderer.load(trajectory)
 
-    def _replay(
+    async def request(
         self,
         trajectory: Trajectory,
         stored: tuple[Evidence, ...],
-        copy_frozen: Callable[[], Any],
+        condition: str,
+        repetition: int,
+        attempt: int,
+    ) -> ReplayRequest:
+        """What the agent is given for one replay.
+
+        Parameters
+        ----------
+        trajectory : Trajectory
+            The question.
+        stored : tuple of Evidence
+            Its evidence, as `load` gives it.
+        condition : str
+            ``self``, ``sham`` or ``destroy``.
+        repetition, attempt : int
+            Both from 0.
+
+        Returns
+        -------
+        ReplayRequest
+            With the evidence of the condition, and captions where the agent makes them.
+
+        Raises
+        ------
+        RenderingError
+            Frames that cannot be rendered. What the agent's ``render`` raises passes.
+        """
+        key = trajectory.question_id, condition, repetition, attempt
+        return await self._request(trajectory, stored, key, replay_seed(self._seed, *key))
+
+    async def ask(self, request: ReplayRequest) -> ReplayReply:
+        """Put one request to the agent.
+
+        Parameters
+        ----------
+        request : ReplayRequest
+            The request.
+
+        Returns
+        -------
+        ReplayReply
+            In plain values. Where the agent could not be reached, its text says so after
+            `TRANSPORT_MARK`.
+
+        Raises
+        ------
+        AgentError
+            The agent raised something else, or gave something that is no reply.
+        """
+        try:
+            return plain_reply(await self.waiting.call(self.agent, request))
+        except _NOT_THE_AGENTS:
+            raise
+        except BaseException as error:  # the agent's sys.exit() too is a failure of the agent's
+            key = request.question_id, request.condition, request.repetition, request.attempt
+            return _reply_of_failure(error, key)
+
+    async def replay(
+        self,
+        trajectory: Trajectory,
+        stored: tuple[Evidence, ...],
         condition: str,
         repetition: int,
         attempt: int,
     ) -> Replay:
-        question = trajectory.question_id
-        seed = replay_seed(self._plan.seed, question, condition, repetition, attempt)
+        """Make one replay.
+
+        Parameters
+        ----------
+        trajectory, stored, condition, repetition, attempt
+            As for `request`.
+
+        Returns
+        -------
+        Replay
+            The record, which is not stored yet.
+
+        Raises
+        ------
+        RenderingError
+            Frames that cannot be rendered.
+        AgentError
+            The agent raised something else than a failure to reach it, or gave no reply.
+        InputError
+            `equal` failed.
+        """
+        key = trajectory.question_id, condition, repetition, attempt
+        seed = replay_seed(self._seed, *key)
         started_at = time.time()
         begun = rendered = time.perf_counter()
         evidence = stored
         try:
+            request = await self._request(trajectory, stored, key, seed)
             if stored:
-                evidence = self._renderer.render(
-                    stored,
-                    question_id=question,
-                    condition=condition,
-                    repetition=repetition,
-                    seed=seed,
-                    settle=self._settle,
-                )
+                evidence = request.evidence
                 rendered = time.perf_counter()
-            request = ReplayRequest(
-                question_id=question,
-                video_id=trajectory.video_id,
-                condition=condition,
-                repetition=repetition,
-                attempt=attempt,
-                question=trajectory.question,
-                options=dict(trajectory.options),
-                evidence=evidence,
-                frozen=copy_frozen(),
-                seed=seed,
-            )
-            reply = plain_reply(self._settle(self._agent(request)))
-        except (KeyboardInterrupt, RenderingError):
+            reply = plain_reply(await self.waiting.call(self.agent, request))
+        except _NOT_THE_AGENTS:
             raise
         except BaseException as error:  # the agent's sys.exit() too is a failure of the agent's
-            if not _is_transport_failure(error):
-                raise AgentError(
-                    f"agent failed on question {question!r}, condition {condition}, repetition"
-                    f" {repetition}, attempt {attempt}: {one_line(error)}"
-                ) from error
-            reply = ReplayReply(text=_plain_text(f"{TRANSPORT_MARK} {one_line(error)}"))
+            reply = _reply_of_failure(error, key)
         answered = time.perf_counter()
         parsed = judge_reply(reply, trajectory.options)
         flip = None
         if parsed.letter is not None:
             flip = int(not self._same(parsed.letter, trajectory))
         return Replay(
-            run=self._run,
-            question_id=question,
+            run=self._run_id,
+            question_id=trajectory.question_id,
             video_id=trajectory.video_id,
             condition=condition,
             repetition=repetition,
@@ -215,7 +303,51 @@ class ReplaySession:
             from_cache=reply.from_cache,
             usage=reply.usage,
             stopping=self._stopping,
+            transport=reply.transport,
         )
+
+    async def _request(
+        self,
+        trajectory: Trajectory,
+        stored: tuple[Evidence, ...],
+        key: ReplayKey,
+        seed: int,
+    ) -> ReplayRequest:
+        question, condition, repetition, attempt = key
+        evidence = stored
+        if stored and condition != "self":
+            evidence = await self.waiting.call(
+                self._renderer.render,
+                stored,
+                question_id=question,
+                condition=condition,
+                repetition=repetition,
+                seed=seed,
+            )
+            if isinstance(self.agent, Rendering):
+                evidence = tuple(
+                    [await self._captioned(item, seed) if item.frames else item
+                     for item in evidence]
+                )  # fmt: skip
+        return ReplayRequest(
+            question_id=question,
+            video_id=trajectory.video_id,
+            condition=condition,
+            repetition=repetition,
+            attempt=attempt,
+            question=trajectory.question,
+            options=dict(trajectory.options),
+            evidence=evidence,
+            frozen=_copy(trajectory.frozen),
+            seed=seed,
+        )
+
+    async def _captioned(self, item: Evidence, seed: int) -> Evidence:
+        assert isinstance(self.agent, Rendering)
+        text = await self.waiting.call(self.agent.render, item, seed=evidence_seed(seed, item.id))
+        if not isinstance(text, str):
+            raise TypeError(f"render() gave {type(text).__name__}, it must give a str")
+        return replace(item, text=text)
 
     def _same(self, answer: str, trajectory: Trajectory) -> bool:
         if trajectory.options:
@@ -231,127 +363,36 @@ class ReplaySession:
                 f" {one_line(error)}"
             ) from error
 
-    def _settle(self, value: Any) -> Any:
-        if isinstance(value, str | ReplayReply) or not inspect.isawaitable(value):
-            return value
-        if self._runner is None:
-            self._runner = asyncio.Runner()
 
-        async def wait() -> Any:
-            return await value
-
-        return self._runner.run(wait())
-
-
-def judge_reply(reply: ReplayReply, options: Mapping[str, str]) -> ParsedAnswer:
-    """What a reply answers: its own `answer` if it has one, or what its text says.
-
-    Parameters
-    ----------
-    reply : ReplayReply
-        What the agent gave.
-    options : mapping of str to str
-        Label to text; empty for an open question.
-
-    Returns
-    -------
-    ParsedAnswer
-        Answer, status and rule.
-    """
-    if reply.answer is not None:
-        if options and reply.answer not in options:
-            return ParsedAnswer(None, "out_of_set", "the reply's own answer")
-        return ParsedAnswer(reply.answer, "ok", "the reply's own answer")
-    if reply.finish_reason == "length":
-        return ParsedAnswer(None, "truncated", "finish reason")
-    return parse_answer(reply.text, options) if options else parse_open_answer(reply.text)
-
-
-_NO_USAGE: dict[str, float] = {}
-_EXACT = 2**53
+_NOT_THE_AGENTS = (KeyboardInterrupt, RenderingError)
 _UNCHANGING = (str, int, float, bool, type(None))
-_OPTIONAL_FIELDS: dict[str, type] = {
-    "answer": str,
-    "finish_reason": str,
-    "model": str,
-    "from_cache": bool,
-}
 
 
-def plain_reply(reply: object) -> ReplayReply:
-    """The reply in plain values, if every part of it can be stored and read again.
-
-    Parameters
-    ----------
-    reply : object
-        What an agent gave.
-
-    Returns
-    -------
-    ReplayReply
-        Its texts are Python's own, and its numbers those that JSON has.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Something else, or a part that cannot be stored; says what it is.
-    """
-    if isinstance(reply, str):
-        return ReplayReply(text=_plain_text(reply), usage=_NO_USAGE)
-    if not isinstance(reply, ReplayReply):
-        raise TypeError(f"it gave {type(reply).__name__}, it must give a ReplayReply or a str")
-    if not isinstance(reply.text, str):
-        raise TypeError(f"its reply's text is {type(reply.text).__name__}, it must be a str")
-    values: dict[str, Any] = {}
-    for name, kind in _OPTIONAL_FIELDS.items():
-        value = getattr(reply, name)
-        if isinstance(value, np.bool_):
-            value = bool(value)
-        if value is not None and not isinstance(value, kind):
-            raise TypeError(f"its reply's {name}={value!r} must be a {kind.__name__} or None")
-        values[name] = _plain_text(value) if isinstance(value, str) else value
-    if not isinstance(reply.usage, Mapping):
-        raise TypeError(f"its reply's usage={reply.usage!r} must be a mapping")
-    usage = {}
-    for name, value in reply.usage.items():
-        if not isinstance(name, str):
-            raise TypeError(f"its reply's usage {name!r}={value!r} must have a str for its name")
-        usage[_plain_text(name)] = _plain_number(name, value)
-    return ReplayReply(text=_plain_text(reply.text), usage=usage, **values)
+async def _awaited(value: Any) -> Any:
+    return await value
 
 
-def _plain_number(name: str, value: object) -> float:
-    """Python's own int or float: other numbers, flags too, cannot be read back as a number."""
-    if not isinstance(value, Real | np.bool_):
-        raise TypeError(f"its reply's usage {name!r}={value!r} must be a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError(f"its reply's usage {name!r} is too large for a number") from None
-    if not math.isfinite(number):
-        raise ValueError(f"its reply's usage {name!r}={value!r} must be finite")
-    whole = isinstance(value, Integral | np.bool_) and abs(number) < _EXACT
-    return int(number) if whole else number
-
-
-def _plain_text(text: str) -> str:
-    """Python's own str, without halves of characters, which a cut-off reply may end in."""
-    text = str.__str__(text)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
-
-
-def _copier(value: Any) -> Callable[[], Any]:
-    """What makes a copy of a JSON value for each request, by the cheapest way that is safe."""
+def _copy(value: Any) -> Any:
+    """A copy of a JSON value for one request, by the cheapest way that is safe."""
     if isinstance(value, _UNCHANGING):
-        return lambda: value
+        return value
     if type(value) is dict and all(isinstance(v, _UNCHANGING) for v in value.values()):
-        return value.copy
-    encoded = msgspec.json.encode(value)
-    return lambda: msgspec.json.decode(encoded)
+        return value.copy()
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def _reply_of_failure(error: BaseException, key: ReplayKey) -> ReplayReply:
+    """What is stored where the agent could not be reached; other failures stop the run."""
+    said = redact(one_line(error))
+    if not _is_transport_failure(error):
+        question, condition, repetition, attempt = key
+        raise AgentError(
+            f"agent failed on question {question!r}, condition {condition}, repetition"
+            f" {repetition}, attempt {attempt}: {said}"
+        ) from error
+    return ReplayReply(
+        text=plain_text(f"{TRANSPORT_MARK} {said}"), transport=getattr(error, "transport", ())
+    )
 
 
 def _is_transport_failure(error: BaseException) -> bool:

@@ -105,7 +105,7 @@ def redraw_evidence(plan: RunPlan, media: str | Path) -> Redraw:
             encoder=Encoder(**plan.encoder) if plan.encoder else None,
             crop=plan.crop or 0,
             media=Path(media),
-            agent=None,
+            captions=False,
         )
         question_id, condition, repetition, attempt = replay.key
         return renderer.render(
@@ -114,7 +114,6 @@ def redraw_evidence(plan: RunPlan, media: str | Path) -> Redraw:
             condition=condition,
             repetition=repetition,
             seed=replay_seed(plan.seed, question_id, condition, repetition, attempt),
-            settle=lambda value: value,
         )
 
     return redraw

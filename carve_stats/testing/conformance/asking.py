@@ -8,7 +8,7 @@ import inspect
 from typing import Any
 
 from carve_stats.replay.protocols import ReplayReply, ReplayRequest
-from carve_stats.replay.replaying import plain_reply
+from carve_stats.replay.replies import plain_reply
 
 __all__ = ["ask", "ask_itself", "name", "said"]
 

@@ -1,0 +1,64 @@
+"""One event loop, for agents that are coroutine functions."""
+
+from __future__ import annotations
+
+import asyncio
+
+from carve_stats.replay.replaying import Concurrently, Replayer
+from carve_stats.replay.work import EvidenceShelf, Work
+
+__all__ = ["CoroutineEngine"]
+
+
+class CoroutineEngine:
+    """As many replays in flight as are made at a time, in one event loop.
+
+    Parameters
+    ----------
+    workers : int
+        How many.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def run(self, replayer: Replayer, work: Work) -> None:
+        """Make all replays of some work.
+
+        Parameters
+        ----------
+        replayer : Replayer
+            What makes a replay.
+        work : Work
+            The replays.
+        """
+        asyncio.run(self._run(replayer, work))
+
+    async def _run(self, replayer: Replayer, work: Work) -> None:
+        waiting = Concurrently()
+        replayer.waiting = waiting
+        shelf = EvidenceShelf(replayer.load, places=self._workers)
+
+        async def take_lanes() -> None:
+            try:
+                while (lane := work.next_lane()) is not None:
+                    trajectory = lane.trajectory
+                    stored = ()
+                    if trajectory.evidence:
+                        stored = await waiting.call(shelf.take, trajectory)
+                    for condition, repetition, attempt in work.replays(lane):
+                        work.add(
+                            await replayer.replay(
+                                trajectory, stored, condition, repetition, attempt
+                            )
+                        )
+            except BaseException as error:
+                work.fail(error)
+
+        try:
+            await asyncio.gather(*(take_lanes() for _ in range(min(self._workers, work.left))))
+        finally:
+            # Connections belong to the event loop that they were made in.
+            close = getattr(replayer.agent, "aclose", None)
+            if close is not None:
+                await close()
