@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 import click
+
+from carve_stats._display import visible
 
 __all__ = ["Progress", "echo_json", "json_option", "progress_bar", "resumable"]
 
@@ -58,7 +62,8 @@ def progress_bar(what: str) -> Iterator[Progress]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _announced(what, _plain_lines(what))
+        with _logs_shown(lambda line: click.echo(line, err=True)):
+            yield _announced(what, _plain_lines(what))
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -69,9 +74,36 @@ def progress_bar(what: str) -> Iterator[Progress]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=console) as bar:
+    shown = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    with Bar(*columns, console=console) as bar, _logs_shown(shown):
         task = bar.add_task(what, total=None)
         yield _announced(what, lambda done, total: bar.update(task, completed=done, total=total))
+
+
+@contextmanager
+def _logs_shown(show: Callable[[str], Any]) -> Iterator[None]:
+    """Show what the replay loop and its agents have to say while they work."""
+    logger = logging.getLogger("carve_stats")
+    handler = _Shown(show)
+    logger.addHandler(handler)
+    propagated, logger.propagate = logger.propagate, False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagated
+
+
+class _Shown(logging.Handler):
+    """Shows each record as a line, whatever characters are in it."""
+
+    def __init__(self, show: Callable[[str], Any]) -> None:
+        super().__init__(logging.WARNING)
+        self._show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one."""
+        self._show(visible(record.getMessage()))
 
 
 def _announced(what: str, show: Progress) -> Progress:

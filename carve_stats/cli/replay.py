@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -32,10 +33,21 @@ __all__ = ["replay"]
 @click.argument("config")
 @click.option("--k", type=int, help="Replays of each question in each condition.")
 @click.option("--seed", type=int, help="The run's seed.")
-@click.option("--workers", type=int, help="Threads; they change nothing in the records.")
+@click.option(
+    "--workers", type=int, help="Replays made at a time; they change nothing in the records."
+)
+@click.option("--engine", metavar="NAME", help="local, or ray for a Ray cluster.")
+@click.option(
+    "--canary", metavar="MODE", help="What a canary that fails does: stop (the default), warn; off."
+)
 @click.option("--attempts", type=int, help="How often an invalid replay is tried at most.")
 @click.option("--store", metavar="DIR", help="The run's directory.")
 @click.option("--limit", type=int, metavar="N", help="Only the first N questions.")
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="The I-th of N parts of the questions, from 1: jobs that share the store take one each.",
+)
 @stopping_options
 @click.option(
     "--pilot",
@@ -46,7 +58,12 @@ __all__ = ["replay"]
 @json_option
 @resumable()
 def replay(
-    config: str, limit: int | None, minimum: str | None, as_json: bool, **overrides: Any
+    config: str,
+    limit: int | None,
+    shard: str | None,
+    minimum: str | None,
+    as_json: bool,
+    **overrides: Any,
 ) -> None:
     """Run or resume the replays that CONFIG asks for.
 
@@ -66,7 +83,11 @@ def replay(
     settings = read_config(config, minimum=read_minimum(minimum), **overrides)
     if limit is not None and limit < 1:
         raise InputError(f"--limit {limit} must be at least 1")
+    part, parts = (1, 1) if shard is None else _read_shard(shard)
     trajectories = read_trajectories(settings.trajectories)[:limit]
+    if parts > len(trajectories):
+        raise InputError(f"--shard {shard}: there are {len(trajectories)} questions to share")
+    trajectories = trajectories[part - 1 :: parts]
     k = settings.k
     pilot = None if settings.stopping is None else settings.stopping.pilot
     stopping = plan_run(
@@ -95,6 +116,8 @@ def replay(
                 conditions=settings.conditions,
                 attempts=settings.attempts,
                 workers=settings.workers,
+                engine=settings.engine,
+                stochastic=settings.stochastic,
                 operator=load_operator(settings.operator.name, **settings.operator.options),
                 encoder=settings.encoder,
                 crop=settings.crop,
@@ -110,6 +133,15 @@ def replay(
         click.echo(f"{settings.store}: {status}")
         if stopping is not None:
             click.echo(tell_saving(stopping.plan, status, expected=stopping.expected))
+
+
+def _read_shard(shard: str) -> tuple[int, int]:
+    form = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", shard)
+    if form is None or not 1 <= int(form[1]) <= int(form[2]):
+        raise InputError(
+            f"--shard {shard!r} must be I/N with I from 1 to N, as 1/16 for the first of sixteen"
+        )
+    return int(form[1]), int(form[2])
 
 
 def _like_questions(pilot: Path | None) -> Population | ReplayCounts:

@@ -8,7 +8,10 @@
     k = 3                              # or a table: k = { self = 1, sham = 3, destroy = 3 }
     conditions = ["self", "sham", "destroy"]
     attempts = 1
-    workers = 2
+    workers = 2                        # replays made at a time
+    engine = "local"                   # or "ray"
+    canary = "stop"                    # what a canary that fails does; or "warn", or "off"
+    stochastic = true                  # whether replies to one prompt vary, as the agent may say
     crop = 0.02
 
     [input]
@@ -47,13 +50,35 @@ from typing import Any
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import ConfigError, InputError, unknown_name
+from carve_stats.replay.engines import ENGINES
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.extent import check_replays
 
-__all__ = ["NamedOptions", "RunConfig", "StoppingOptions", "read_config", "read_stopping_options"]
+__all__ = [
+    "CANARY_MODES",
+    "NamedOptions",
+    "RunConfig",
+    "StoppingOptions",
+    "read_config",
+    "read_stopping_options",
+]
+
+CANARY_MODES = ("stop", "warn", "off")
+"""What a canary that fails does to a run; with the last none is sent."""
 
 _ENTRIES: dict[str, tuple[str, ...]] = {
-    "run": ("store", "seed", "k", "conditions", "attempts", "workers", "crop"),
+    "run": (
+        "store",
+        "seed",
+        "k",
+        "conditions",
+        "attempts",
+        "workers",
+        "engine",
+        "canary",
+        "stochastic",
+        "crop",
+    ),
     "input": ("trajectories", "media"),
     "agent": ("use",),
     "operator": ("name",),
@@ -130,6 +155,10 @@ class RunConfig:
         Some of ``self``, ``sham`` and ``destroy``.
     attempts, workers : int
         See `run_replays`.
+    engine, canary : str
+        See `run_replays`.
+    stochastic : bool or None
+        See `run_replays`.
     crop : float
         See `run_replays`.
     encoder : Encoder
@@ -148,6 +177,9 @@ class RunConfig:
     conditions: tuple[str, ...] = CONDITIONS
     attempts: int = 1
     workers: int = 1
+    engine: str = "local"
+    canary: str = "stop"
+    stochastic: bool | None = None
     crop: float = 0.02
     encoder: Encoder = Encoder()  # noqa: RUF009 (frozen)
     stopping: StoppingOptions | None = None
@@ -234,6 +266,11 @@ def _config(tables: dict[str, Any], folder: Path, overrides: Mapping[str, Any]) 
     for name in ("attempts", "workers"):
         if ("run", name) in values:
             given[name] = _whole(name, values["run", name], least=1)
+    for name, known in (("engine", ENGINES), ("canary", CANARY_MODES)):
+        if ("run", name) in values:
+            given[name] = _one_of(name, values["run", name], known)
+    if ("run", "stochastic") in values:
+        given["stochastic"] = _flag("stochastic", values["run", "stochastic"])
     if ("run", "conditions") in values:
         given["conditions"] = _conditions(values["run", "conditions"])
     if ("run", "crop") in values:
@@ -274,6 +311,18 @@ def _text(place: tuple[str, str], value: object) -> str:
 def _whole(name: str, value: object, *, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"[run] {name}={value!r} must be a whole number of at least {least}")
+    return value
+
+
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise InputError(f"[run] {name}={value!r} must be one of {', '.join(known)}")
+    return value
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"[run] {name}={value!r} must be true or false")
     return value
 
 
