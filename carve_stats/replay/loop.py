@@ -158,6 +158,7 @@ def run_replays(
     if not callable(agent):
         raise InputError(f"agent={agent!r} must be callable with a ReplayRequest")
     _check_parts(operator, encoder, equal, progress, agent_spec)
+    chosen = choose_engine(engine, agent, workers=workers)
     if stopping is not None:
         stopping = check_stopping(stopping, replays)
     store = _check_path("store", store).absolute()  # an agent may change the current directory
@@ -198,7 +199,7 @@ def run_replays(
             stopping=None if stopping is None else stopping.sha256,
         )
         work = Work(run, trajectories, replays, progress)
-        run_engine(choose_engine(engine, replayer, workers=workers), replayer, work)
+        run_engine(chosen, replayer, work)
         return run.progress.status()
 
 

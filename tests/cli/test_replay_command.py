@@ -381,3 +381,35 @@ def test_an_unfinished_run_that_stops_early_says_so_everywhere(folder, command, 
     _, _, err = command(*stopped())
     there = 150 + status["spared"]
     assert f"replays made or spared: going on, {there} of 360 are there already" in err
+
+
+def test_shards_share_a_store_and_make_each_replay_once(folder, command_json):
+    done = [
+        command_json("replay", "audit.toml", "--shard", f"{i}/3", "--limit", 20)["done"]
+        for i in (2, 1, 3)
+    ]
+    assert done == [63, 126, 180]
+    status = command_json("replay", "audit.toml", "--limit", 20)
+    assert (status["done"], status["attempts"], status["duplicates"]) == (180, 180, 0)
+    command_json("replay", "audit.toml", "--limit", 20, "--store", "whole")
+    assert command_json("excess", "run") == command_json("excess", "whole")
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "a/b", "-1/3", "1/3/5", "41/41"])
+def test_a_shard_that_is_none(folder, refused, shard):
+    assert f"--shard {shard}" in refused("replay", "audit.toml", "--shard", shard).replace("'", "")
+    assert not (folder / "run").exists()
+
+
+def test_what_an_agent_has_to_say_is_shown_as_a_line(folder, command):
+    (folder / "speaking.py").write_text(
+        "import logging\nfrom synthetic_adapter import answer as quiet\n"
+        "def answer(request):\n"
+        "    logging.getLogger('carve_stats.replay.agents').warning('waiting\\x1b[31m 3 s')\n"
+        "    return quiet(request)\n"
+    )
+    (folder / "own.toml").write_text(CONFIG.format(use="python:speaking:answer"))
+    status, _, err = command("replay", "own.toml", "--limit", 1)
+    assert status == 0, err
+    assert err.count("waiting") == 9
+    assert "\x1b" not in err

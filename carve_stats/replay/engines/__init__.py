@@ -9,6 +9,7 @@ import threading
 from typing import Protocol
 
 from carve_stats.errors import InputError, unknown_name
+from carve_stats.replay.protocols import Agent
 from carve_stats.replay.replaying import Replayer, is_coroutine_function
 from carve_stats.replay.work import Work
 
@@ -26,16 +27,16 @@ class Engine(Protocol):
         ...
 
 
-def choose_engine(name: str, replayer: Replayer, *, workers: int) -> Engine:
+def choose_engine(name: str, agent: Agent, *, workers: int) -> Engine:
     """Make the engine that an agent needs.
 
     Parameters
     ----------
     name : str
         ``local`` or ``ray``.
-    replayer : Replayer
-        A local one has threads for an agent that is a plain callable, and one event loop for a
-        coroutine function.
+    agent : Agent
+        A local engine has threads for an agent that is a plain callable, and one event loop for
+        a coroutine function.
     workers : int
         How many replays are made at a time.
 
@@ -43,14 +44,21 @@ def choose_engine(name: str, replayer: Replayer, *, workers: int) -> Engine:
     -------
     Engine
         For `run_engine`.
+
+    Raises
+    ------
+    InputError
+        An unknown name, or an agent that the engine cannot use.
+    MissingExtraError
+        Ray is not installed.
     """
     if name == "ray":
         from carve_stats.replay.engines.ray import RayEngine
 
-        return RayEngine(workers)
+        return RayEngine(workers, agent)
     if name != "local":
         raise InputError(unknown_name("engine", name, ENGINES))
-    if is_coroutine_function(replayer.agent):
+    if is_coroutine_function(agent):
         from carve_stats.replay.engines.coroutines import CoroutineEngine
 
         return CoroutineEngine(workers)

@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from carve_stats.errors import AgentError, InputError, MissingExtraError, one_line
+from carve_stats.replay.protocols import Agent
 from carve_stats.replay.records import Replay
 from carve_stats.replay.replaying import InThread, Replayer, finished
 from carve_stats.replay.trajectories import Trajectory
@@ -30,10 +31,21 @@ class RayEngine:
     workers : int
         How many replays are made at a time; each has as large a share of a processor as lets so
         many be made.
+    agent : Agent
+        What is sent to the workers.
+
+    Raises
+    ------
+    MissingExtraError
+        Ray is not installed.
+    InputError
+        An agent that cannot be pickled.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, agent: Agent) -> None:
+        self._ray = _import_ray()
         self._workers = workers
+        _pickled(agent, agent)
 
     def run(self, replayer: Replayer, work: Work) -> None:
         """Make all replays of some work.
@@ -45,7 +57,7 @@ class RayEngine:
         work : Work
             The replays.
         """
-        ray = _import_ray()
+        ray = self._ray
         packed = _packed(replayer)
         begun_here = not ray.is_initialized()
         if begun_here:
@@ -100,17 +112,21 @@ def _result(ray: Any, done: Any, lane: Lane) -> Replay:
 
 def _packed(replayer: Replayer) -> bytes:
     """The replayer as bytes, with where its modules are found."""
-    from ray import cloudpickle
-
     sent = copy.copy(replayer)
     del sent.waiting  # belongs to this process
+    # Twice, since the inner one can be read only where the modules are found.
+    return _pickled((list(sys.path), _pickled(sent, replayer.agent)), replayer.agent)
+
+
+def _pickled(value: Any, agent: Agent) -> bytes:
+    from ray import cloudpickle
+
     try:
-        return bytes(cloudpickle.dumps((list(sys.path), cloudpickle.dumps(sent))))
+        return bytes(cloudpickle.dumps(value))
     except Exception as error:
         raise InputError(
-            f"agent {replayer.agent!r:.80} cannot be sent to other processes"
-            f" ({one_line(error):.200}): engine='ray' needs an agent that can be pickled, such as a"
-            " function of a module"
+            f"agent {agent!r:.80} cannot be sent to other processes ({one_line(error):.200}):"
+            " engine='ray' needs an agent that can be pickled, such as a function of a module"
         ) from None
 
 
