@@ -62,7 +62,13 @@ class RayEngine:
         begun_here = not ray.is_initialized()
         if begun_here:
             # Its workers' output would be between the lines of ours.
-            ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+            try:
+                ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+            except Exception as error:
+                raise InputError(
+                    f"engine='ray': no cluster can be used ({one_line(error):.300}): check"
+                    " RAY_ADDRESS, and what the cluster wants for authentication"
+                ) from None
         try:
             processors = ray.cluster_resources().get("CPU", 1.0)
             task = ray.remote(num_cpus=min(1.0, processors / self._workers))(_replay)
