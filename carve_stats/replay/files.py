@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from pathlib import Path
@@ -13,6 +14,8 @@ __all__ = ["TEMPORARY_SUFFIX", "create_file", "replace_file", "sync_directory"]
 
 TEMPORARY_SUFFIX = ".part"
 """What a file that a killed process left half-written ends in; nothing ever reads one."""
+
+_NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 def create_file(path: Path, data: bytes) -> bool:
@@ -39,7 +42,10 @@ def create_file(path: Path, data: bytes) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise StoreError(f"{path} cannot be created: {error.strerror}") from None
+        hint = ""
+        if error.errno in _NO_LINKS:
+            hint = "; if its file system has no hard links, take a folder on another one"
+        raise StoreError(f"{path} cannot be created: {error.strerror}{hint}") from None
     finally:
         temporary.unlink()
     sync_directory(path.parent)

@@ -6,12 +6,13 @@ It knows the records by their keys and flips only, and nothing of the files that
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from carve_stats.errors import StoreError
 from carve_stats.replay.extent import Extent
+from carve_stats.replay.flip_table import FlipTable
 from carve_stats.replay.records import ReplayKey
 from carve_stats.replay.stopping import Decider, Outcome, Walk
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from carve_stats.law.stopping import StoppingPlan
 
 __all__ = ["RunProgress", "RunStatus"]
-
-_NOT_MADE: Any = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +123,7 @@ class RunProgress:
         self._attempts = attempts
         self._decider = None if stopping is None else Decider(stopping)
         self._lock = threading.Lock()
-        self._outcomes: dict[ReplayKey, Outcome] = {}
+        self._flips = FlipTable()
         self._duplicates = 0
         self._torn = 0
 
@@ -139,18 +138,16 @@ class RunProgress:
             Whether the answer flipped; None where it is not valid.
         """
         with self._lock:
-            if key in self._outcomes:
-                self._duplicates += 1
-            else:
-                self._outcomes[key] = flip
+            self._duplicates += not self._flips.add(key, flip)
 
     def add_torn_line(self) -> None:
         """Take note of a line that a killed writer left unfinished."""
         self._torn += 1
 
-    def completed(self) -> Set[ReplayKey]:
-        """The keys of all records, in their order; records added later come into view."""
-        return self._outcomes.keys()
+    def completed(self) -> set[ReplayKey]:
+        """The keys of all records added so far."""
+        with self._lock:
+            return set(self._flips)
 
     def next_attempt(self, question_id: str, condition: str, repetition: int) -> int | None:
         """The attempt that a replay still needs.
@@ -169,10 +166,10 @@ class RunProgress:
             none is left.
         """
         for attempt in range(self._attempts):
-            outcome = self._outcomes.get((question_id, condition, repetition, attempt), _NOT_MADE)
-            if outcome is _NOT_MADE:
+            flip = self._flips.get(question_id, condition, repetition, attempt)
+            if flip is ...:
                 return attempt
-            if outcome is not None:
+            if flip is not None:
                 return None
         return None
 
@@ -246,7 +243,7 @@ class RunProgress:
             done=done,
             valid=valid,
             invalid=done - valid,
-            attempts=len(self._outcomes),
+            attempts=len(self._flips),
             duplicates=self._duplicates,
             torn_lines=self._torn,
             spared=sum(spared),
@@ -265,24 +262,22 @@ class RunProgress:
         Returns
         -------
         (int, int)
-            All of them, and those with a valid answer. It takes as long as there are records,
-            whatever was asked for.
+            All of them, and those with a valid answer. It takes as long as there are questions
+            and records, whatever k was asked for.
         """
-        with self._lock:
-            first_attempts = [key[:3] for key in self._outcomes if key[3] == 0]
         done = valid = 0
-        for question, condition, repetition in first_attempts:
-            if repetition < asked.get(question, {}).get(condition, 0) and (
-                self.next_attempt(question, condition, repetition) is None
-            ):
-                done += 1
-                valid += self._outcome(question, condition, repetition) is not None
+        for question, counts in asked.items():
+            for condition, count in counts.items():
+                for repetition in range(min(count, self._flips.length(question, condition))):
+                    if self.next_attempt(question, condition, repetition) is None:
+                        done += 1
+                        valid += self._outcome(question, condition, repetition) is not None
         return done, valid
 
     def _outcome(self, question_id: str, condition: str, repetition: int) -> Outcome:
         """The flip of a repetition's first valid attempt; None where no attempt was valid."""
         for attempt in range(self._attempts):
-            flip = self._outcomes.get((question_id, condition, repetition, attempt))
-            if flip is not None:
+            flip = self._flips.get(question_id, condition, repetition, attempt)
+            if isinstance(flip, int):
                 return flip
         return None

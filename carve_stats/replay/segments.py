@@ -211,24 +211,39 @@ class SegmentWriter:
                 if now - self._synced >= self._sync_every:
                     os.fsync(self._file)
                     self._synced = time.monotonic()
-            except OSError as error:
+            except BaseException as error:
                 # A torn line must stay the last one of its file.
                 self._closed = True
+                if not isinstance(error, OSError):
+                    raise
                 raise StoreError(
                     f"{self._path} cannot be written ({error.strerror}): make room and run the"
                     " same command again"
                 ) from None
 
     def close(self) -> None:
-        """Flush to the disk and close the file."""
+        """Flush to the disk and close the file.
+
+        Raises
+        ------
+        StoreError
+            The disk does not take it.
+        """
         with self._lock:
             self._closed = True
             file, self._file = self._file, None
-            if file is not None:
+            if file is None:
+                return
+            try:
                 try:
                     os.fsync(file)
                 finally:
                     os.close(file)
+            except OSError as error:
+                raise StoreError(
+                    f"{self._path} cannot be flushed to the disk ({error.strerror}): its last"
+                    " records may be lost; mend the disk and run the same command again"
+                ) from None
 
     def _create(self) -> int:
         number = 1 + max((int(p.stem) for p in segment_paths(self._directory) if p.stem.isdigit()),
@@ -248,6 +263,8 @@ class SegmentWriter:
 
 def _damage(line: bytes) -> str | None:
     body = line.removesuffix(b"\n")
+    if body.endswith(b'"}\r'):
+        return "its line ends were changed to CRLF"
     if len(body) <= _CRC_BYTES or not body.endswith(b'"}'):
         return "not a whole record"
     content, crc = body[:-_CRC_BYTES], body[-_CRC_BYTES:]

@@ -17,16 +17,17 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
 from carve_stats.errors import CarveStatsError, InputError, PlanError, StoreError
 from carve_stats.replay.extent import Extent
 from carve_stats.replay.files import TEMPORARY_SUFFIX, create_file
+from carve_stats.replay.flip_table import FlipTable
 from carve_stats.replay.plan import RunPlan
 from carve_stats.replay.progress import RunProgress
 from carve_stats.replay.records import Replay
@@ -74,9 +75,9 @@ class RunStore:
             if head is None:
                 self.progress.add_torn_line()
             else:
+                self._check_asked_for(head)
                 key = (head.question_id, head.condition, head.repetition, head.attempt)
                 self.progress.add(key, head.flip)
-        self._check_asked_for()
 
     @classmethod
     def open(
@@ -164,10 +165,9 @@ class RunStore:
         Replay
             In the order of segments and lines.
         """
-        seen = set()
+        seen = FlipTable()
         for replay in self._read(_replays):
-            if replay is not None and replay.key not in seen:
-                seen.add(replay.key)
+            if replay is not None and seen.add(replay.key, None):
                 yield replay
 
     def append(self, replay: Replay) -> None:
@@ -203,22 +203,23 @@ class RunStore:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        # What went wrong first is what a person has to know.
+        with nullcontext() if error is None else suppress(StoreError):
+            self.close()
 
-    def _check_asked_for(self) -> None:
-        """Refuse records that nobody asked for: a request that did has been deleted."""
-        caught_up = False
-        for question, condition, repetition, _ in self.progress.completed():
-            while repetition >= self._extent.k.get(question, {}).get(condition, 0):
-                if caught_up:
-                    raise StoreError(
-                        f"{self.path / 'extents'} does not ask for question {question!r}, condition"
-                        f" {condition}, repetition {repetition}, which has a record: restore the"
-                        " files of extents/"
-                    )
-                # Another process may have asked for more, and answered, since we looked.
-                self._extent.catch_up(self.path / "extents")
-                caught_up = True
+    def _check_asked_for(self, head: _Head) -> None:
+        """Refuse a record that nobody asked for: a request that did has been deleted."""
+        question, condition, repetition = head.question_id, head.condition, head.repetition
+        if repetition < self._extent.k.get(question, {}).get(condition, 0):
+            return
+        # Another process may have asked for more, and answered, since we looked.
+        self._extent.catch_up(self.path / "extents")
+        if repetition >= self._extent.k.get(question, {}).get(condition, 0):
+            raise StoreError(
+                f"{self.path / 'extents'} does not ask for question {question!r}, condition"
+                f" {condition}, repetition {repetition}, which has a record: restore the files of"
+                " extents/"
+            )
 
     def _read(self, decoder: msgspec.json.Decoder[Any]) -> Iterator[Any]:
         for segment in segment_paths(self.path / "segments"):
@@ -256,9 +257,9 @@ class _Head(msgspec.Struct):
     run: str
     question_id: str
     condition: str
-    repetition: int
-    attempt: int
-    flip: int | None
+    repetition: Annotated[int, msgspec.Meta(ge=0)]
+    attempt: Annotated[int, msgspec.Meta(ge=0)]
+    flip: Literal[0, 1, None]
 
 
 _heads = msgspec.json.Decoder(_Head)

@@ -131,10 +131,16 @@ def _render(**context: Any) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_clipped,
     )
     for function in (text.percent, text.points, text.score, text.plural, text.interval):
         environment.filters[function.__name__] = function
     return environment.get_template("report.html.j2").render(tables=tables, **context)
+
+
+def _clipped(value: Any) -> Any:
+    """Clip a text from outside; figures and pictures are markup."""
+    return text.clipped(value) if type(value) is str else value
 
 
 def _figures(counts: ReplayCounts, excess: TieExcess) -> dict[str, Any]:

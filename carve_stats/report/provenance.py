@@ -29,8 +29,6 @@ __all__ = [
     "software_entries",
 ]
 
-_MOST_CHARACTERS = 2000
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -142,8 +140,6 @@ def _words(value: Any) -> str:
         text = ", ".join(map(_words, value))
     else:
         text = value if isinstance(value, str) else json.dumps(value)
-    if len(text) > _MOST_CHARACTERS:
-        text = f"{text[:_MOST_CHARACTERS]}… ({len(text):,} characters)"
     return text or "none"
 
 

@@ -10,6 +10,7 @@ from carve_stats._display import number
 
 __all__ = [
     "NOT_ESTIMABLE",
+    "clipped",
     "interval",
     "p_value",
     "percent",
@@ -129,6 +130,17 @@ def printable(text: str) -> str:
     'bell�'
     """
     return _UNPRINTABLE.sub("�", text)
+
+
+def clipped(text: str, most: int = 2_000) -> str:
+    """The beginning of a text that is too long for a page, and how long it is.
+
+    Examples
+    --------
+    >>> clipped("a rabbit"), clipped("a rabbit", 3)
+    ('a rabbit', 'a r… (8 characters)')
+    """
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
 def _minus(x: float, digits: int, *, signed: bool = False) -> str:

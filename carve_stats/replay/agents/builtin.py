@@ -103,6 +103,8 @@ class BuiltinAgent:
     evidence only the latter is left, which is the agent's prior.
     """
 
+    stochastic = True  # it draws an option, at any temperature
+
     def __init__(self, *, temperature: float = 0.4, cache: str | Path | None = None) -> None:
         if (
             isinstance(temperature, bool)
@@ -113,6 +115,7 @@ class BuiltinAgent:
         if cache is not None and (not isinstance(cache, str | Path) or not str(cache)):
             raise InputError(f"cache={cache!r} must be the path of a folder")
         self.temperature = float(temperature)
+        self._cache = cache
         self._classifier = PictureClassifier(cache=None if cache is None else Path(cache))
         self._reader = TextReader()
         self._encoder = SentenceEncoder()
@@ -204,6 +207,11 @@ class BuiltinAgent:
             score += _EVIDENCE_GAIN * (read @ seen.T).max(axis=1)
         weight = np.exp((score - score.max()) / self.temperature)
         return np.asarray(weight / weight.sum())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Networks cannot be pickled: the other process loads its own.
+        make = functools.partial(BuiltinAgent, temperature=self.temperature, cache=self._cache)
+        return make, ()
 
     def fingerprint(self) -> dict[str, Any]:
         """What the agent is, for the run's plan: its settings and its packages' versions."""

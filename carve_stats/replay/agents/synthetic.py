@@ -32,6 +32,8 @@ class SyntheticAgent:
     options.
     """
 
+    stochastic = True
+
     def __call__(self, request: ReplayRequest, /) -> ReplayReply | str:
         """Answer one replay with an option's label."""
         frozen = request.frozen

@@ -10,7 +10,7 @@ from typing import Any
 
 from carve_stats.errors import InputError, MissingExtraError
 
-__all__ = ["Played", "check_whole", "pyav"]
+__all__ = ["Played", "check_whole", "last_end", "pyav"]
 
 # A jump ahead of more than this many seconds seeks; a shorter one decodes on.
 _SEEK_BEYOND = 2.0
@@ -121,6 +121,15 @@ def check_whole(path: str | Path, container: Any, played: Played, time: float) -
             f"{path}: is cut off after {end:.2f} of {declared:.2f} s and cannot show {time:g} s:"
             " get the whole file"
         )
+
+
+def last_end(container: Any) -> float | None:
+    """When the last picture ends, by the clock of the file; None if nothing says it."""
+    stream = container.streams.video[0]
+    if container.duration:
+        end = float(container.duration / pyav().time_base)
+        container.seek(int(end / stream.time_base), stream=stream, backward=True)
+    return max((_packet_end(p) for p in container.demux(stream) if p.size), default=None)
 
 
 def _declared_seconds(container: Any) -> float:

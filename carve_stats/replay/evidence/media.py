@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carve_stats.errors import InputError
-from carve_stats.replay.evidence._playing import Played, check_whole, pyav
+from carve_stats.replay.evidence._playing import Played, check_whole, last_end, pyav
 from carve_stats.replay.evidence.frames import Encoder, Frame, decode_picture
 from carve_stats.replay.trajectories import EvidenceItem
 
@@ -113,13 +113,34 @@ def decode_frames(
 
 
 def video_seconds(path: str | Path) -> float:
-    """How long a video is, in seconds, as its file declares it."""
+    """How long a video is, in seconds from its first picture to the end of its last one.
+
+    Parameters
+    ----------
+    path : path
+        The video file.
+
+    Returns
+    -------
+    float
+        As its file declares it. Where that tells only when everything in it ends, sound too, the
+        last pictures say it.
+
+    Raises
+    ------
+    InputError
+        No video, or one that does not say how long it is.
+    """
     with _opened(path) as container:
         stream = container.streams.video[0]
         if stream.duration:
             return float(stream.duration * stream.time_base)
-        if container.duration:
-            return float(container.duration / pyav().time_base)
+        try:
+            end = last_end(container)
+        except pyav().error.FFmpegError:
+            end = None
+        if end is not None:
+            return end - float((stream.start_time or 0) * stream.time_base)
     raise InputError(f"{path}: does not say how long it is: re-encode the video")
 
 

@@ -1,6 +1,7 @@
 """The built-in agent on small rendered frames and one photograph."""
 
 import json
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -102,6 +103,14 @@ def test_a_higher_temperature_is_nearer_to_guessing(agent, card):
 def test_its_seed_is_its_only_randomness(agent, card):
     assert agent(request(card, seed=3)) == agent(request(card, seed=3))
     assert {agent(request(seed=s)).answer for s in range(60)} == set(OPTIONS)
+
+
+def test_another_process_can_have_it(card):
+    agent = build(temperature=0.7)
+    copied = pickle.loads(pickle.dumps(agent))
+    assert copied.fingerprint() == agent.fingerprint()
+    asked = request(card, seed=5)
+    assert copied(asked) == agent(asked)
 
 
 def test_it_looks_at_the_frames_and_at_nothing_else(agent, card):
