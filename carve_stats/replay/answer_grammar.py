@@ -8,12 +8,12 @@ that is ruled out.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from carve_stats.replay.answer_phrases import (
+    A_THING,
     CLAUSE_FOLLOWS,
     CLOSE,
     CLOSE_MARK,
@@ -29,16 +29,20 @@ from carve_stats.replay.answer_phrases import (
     IF_AFTER,
     LABEL_END,
     LIST_JOINT,
+    MINUS,
     NEGATED_AFTER,
     NO_ANSWER_KEY,
+    NO_MARKS,
     NOT_IN_WORD,
     NOUN,
     NUMBERED_THINGS,
     OPEN,
     OPENING,
+    OR,
     POINTED_AT,
     PREDICATE,
     PRONOUN,
+    REFUSAL,
     SENTENCE_END,
     SENTENCES,
     SET_OFF,
@@ -46,6 +50,8 @@ from carve_stats.replay.answer_phrases import (
     SPACE,
     TAKEN_BACK,
     TAKEN_BACK_AT_ONCE,
+    UNSURE,
+    YES_MARKS,
 )
 from carve_stats.replay.answer_stance import (
     NEAR,
@@ -56,6 +62,7 @@ from carve_stats.replay.answer_stance import (
     is_withdrawn,
     sentence_before,
 )
+from carve_stats.replay.answer_text import bare_label, bare_text, normalize
 
 __all__ = [
     "AMBIGUOUS",
@@ -64,7 +71,6 @@ __all__ = [
     "Grammar",
     "Named",
     "grammar_of",
-    "normalize",
 ]
 
 AMBIGUOUS = "ambiguous"
@@ -103,7 +109,7 @@ class Grammar:
         self.labels = {normalize(label).strip().casefold(): label for label in options}
         self.texts: dict[str, set[str]] = {}
         for label, text in options.items():
-            self.texts.setdefault(_plain(text), set()).add(label)
+            self.texts.setdefault(bare_text(text), set()).add(label)
         self.texts.pop("", None)
         forms = sorted(self.labels, key=len, reverse=True)
         if all(re.fullmatch("[a-z]", form) for form in forms):
@@ -111,7 +117,8 @@ class Grammar:
         elif all(form.isdecimal() for form in forms):
             self._core, strong = r"\d{1,3}", r"(?!)"
         else:
-            self._core, strong = f"(?i:{'|'.join(map(re.escape, forms))})", r"(?!)"
+            alternatives = "|".join(map(_own_script, forms))
+            self._core, strong = f"(?i:{alternatives})", r"(?!)"
         self._strong = re.compile(strong)
         # "1. First I looked at the frames" counts the steps.
         strong_core = not self._core.startswith(r"\d")
@@ -126,7 +133,8 @@ class Grammar:
             rf"{NOT_IN_WORD}(?P<open>{OPEN})(?P<label>{prose}){LABEL_END}(?P<close>{CLOSE})"
         )
         self._trailing = re.compile(
-            rf"(?:^|\n|[.!?:;,]\s|[。！？：；，])\s*(?:(?i:{NOUN})\s*)?(?P<open>{OPEN})"
+            rf"(?:^|\n|[.!?:;,]\s|[。！？：；，])\s*(?:(?i:only|just|definitely|certainly|probably)\s+)?"
+            rf"(?:(?i:{NOUN})\s*)?(?P<open>{OPEN})"
             rf"(?P<label>{self._core})(?P<close>{CLOSE})\s*[.!。)]{{0,8}}\s*$"
         )
         self._in_brackets = re.compile(rf"\s?\((?P<label>{self._core})\)")
@@ -138,37 +146,44 @@ class Grammar:
             rf"\s*{OPEN}(?P<label>{self._core})"
             rf"(?:(?P<line>[.:]?{CLOSE}[.:]?[^\S\n]*(?:\n|$))"
             rf"|(?:[.:)\]*]{{1,8}}(?=\s)|\s+[-–—]{{1,2}}\s){'' if strong_core else '(?!)'}"
-            r"|[)\]*]{0,8},?\s(?=(?:because|since|due)\b))"
+            r"|[)\]*]{0,8},?\s(?=(?:because|since|due)\b"
+            r"|(?i:I\s+(?:think|believe|guess)|for\s+sure|all\s+the\s+way|definitely|clearly)[.!]*$)"
+            rf"|,\s{'' if all(map(_is_word, forms)) else '(?!)'})"
+        )
+        self._checked = re.compile(
+            rf"^[^\S\n]*(?:[-*+]\s+)?\[[xX✓✔]\]\s*{OPEN}(?P<box>{self._core}){CLOSE}(?=[\s.:]|$)"
+            rf"|^[^\S\n]*\|\s*{OPEN}(?P<row>{self._core})[.)]?{CLOSE}\s*\|(?:[^|\n]{{0,200}}\|)?"
+            rf"\s*[*_]{{0,2}}(?:correct|right|true|yes|{YES_MARKS})[*_]{{0,2}}\s*\|"
+            rf"|^[^\S\n]*{YES_MARKS}[^\S\n]?{OPEN}(?P<after>{self._core}){CLOSE}(?=[\s.:]|$)"
+            rf"(?![^\n]*(?:{YES_MARKS}|{NO_MARKS}))"
+            rf"|{NOT_IN_WORD}(?P<mark>{prose})[.):]?{CLOSE}[^\S\n]?{YES_MARKS}",
+            re.MULTILINE,
         )
         words = sorted(self.texts, key=len, reverse=True)
-        phrase = "|".join(r"\s+".join(map(re.escape, w.split())) for w in words) or r"(?!)"
+        phrase = "|".join(map(_whole_words, words)) or r"(?!)"
         self._text = re.compile(
-            rf"(?<![\w])(?<!\d[.,:])(?:(?:a|an|the)\s+)?(?P<text>{phrase})"
-            r"(?![\w]|[-'’]\w|[.,:]\d)"
-            if all(word.isascii() for word in words)
-            else rf"(?P<text>{phrase})",
-            re.IGNORECASE,
+            rf"(?:(?<![\w])(?<!\d[.,:])(?:a|an|the)\s+)?(?P<text>{phrase})", re.IGNORECASE
         )
 
     def whole(self, text: str) -> Named | None:
         """What a text names that is nothing but a label, or nothing but an option's text."""
-        if text.lstrip()[:1] in ("!", "~", "¬"):
+        if text.lstrip()[:1] in ("!", "~", "¬") or UNSURE.search(text):
             return None
-        bare = _strip_marks(text)
+        bare = bare_label(text)
         folded = bare.casefold()
-        if folded in self.labels:
+        if folded in self.labels and not (folded.isdecimal() and MINUS.match(text)):
             return Named(self.labels[folded], False, len(text))
-        found = self.texts.get(_plain(text)) or self.texts.get(_plain(bare))
+        found = self.texts.get(bare_text(text)) or self.texts.get(bare_text(bare))
         if found:
             return _one_of(found, len(text))
         both = re.fullmatch(rf"{OPEN}({self._core})[\s.:,)\]*_–—-]+(\S.*)", bare, re.DOTALL)
         label = self.labels.get(both[1].casefold()) if both else None
-        if both and label is not None and _plain(both[2]) in self.texts:
-            if label in self.texts[_plain(both[2])]:
+        if both and label is not None and bare_text(both[2]) in self.texts:
+            if label in self.texts[bare_text(both[2])]:
                 return Named(label, False, len(text))
             return Named(AMBIGUOUS, True, len(text))
-        short = re.fullmatch(rf"(?i:{NOUN})?\s*{OPEN}(\w{{1,2}}){CLOSE}", bare)
-        if short is None:
+        short = re.fullmatch(rf"(?:(?i:{NOUN})|[Ll]a\s)?\s*{OPEN}(\w{{1,2}}){CLOSE}", bare)
+        if short is None or (short[1].isdecimal() and MINUS.match(text)):
             return None
         if short[1].casefold() in self.labels:
             return Named(self.labels[short[1].casefold()], False, len(text))
@@ -195,7 +210,7 @@ class Grammar:
         if (
             own is not None
             and own.label != first.label
-            and first.label not in self.texts.get(_plain(text[_skip(text, first.end) :]), ())
+            and first.label not in self.texts.get(bare_text(text[_skip(text, first.end) :]), ())
             and SENTENCE_END.match(text, own.end)
         ):
             return Named(AMBIGUOUS, True, own.end)
@@ -207,6 +222,8 @@ class Grammar:
         other = self._spelled(text, joint.end()) if joint and joint["word"] else None
         if other is not None and other.label != spelled.label:
             return Named(AMBIGUOUS, True, other.end)
+        if joint and joint["word"] and other is None and A_THING.match(text, joint.end()):
+            return None  # "the dog and the man" is more than the option
         return spelled if is_final(text, spelled.end) else None
 
     def declarations(self, text: str) -> Named | None:
@@ -279,6 +296,21 @@ class Grammar:
             or Named(NO_COMMITMENT, True, len(text))
         )
 
+    def checked(self, text: str) -> Named | None:
+        """The one option that a list, a table or a mark of approval checks off."""
+        found = set()
+        for match in self._checked.finditer(text):
+            if match["mark"] and re.search(YES_MARKS, _line_before(text, match.start())[:2]):
+                continue  # "✅ B ❌ C ✅": whose mark is the last one?
+            label = next(filter(None, match.groups()))
+            found.add(self.labels.get(label.casefold(), OUT_OF_SET))
+        if not found:
+            return None
+        label = found.pop()
+        if found or label == OUT_OF_SET:
+            return Named(AMBIGUOUS if found else OUT_OF_SET, True, len(text))
+        return Named(label, False, len(text))
+
     def label_with_text(self, text: str) -> Named | None:
         """The one option whose label stands before its own text, or in brackets after it."""
         found: set[str] = set()
@@ -287,7 +319,7 @@ class Grammar:
             label = self.labels.get(after["label"].casefold()) if after else None
             if (
                 after
-                and label in self.texts.get(_plain(match["text"]), ())
+                and label in self.texts.get(bare_text(match["text"]), ())
                 and not self._denied(text, match.start(), after.end())
                 and not is_questioned(text, after.end())
             ):
@@ -298,7 +330,7 @@ class Grammar:
             if (
                 label is not None
                 and spelled is not None
-                and label in self.texts.get(_plain(_text_of(text, spelled, mention.end())), ())
+                and label in self.texts.get(bare_text(_text_of(text, spelled, mention.end())), ())
                 and not self._denied(text, mention.start(), spelled.end)
                 and not is_supposed(text, mention.start(), mention.start())
                 and not is_questioned(text, spelled.end)
@@ -320,7 +352,7 @@ class Grammar:
         for match in self._text.finditer(text):
             if self._denied(text, match.start(), match.end()):
                 continue
-            plain = _plain(match["text"])
+            plain = bare_text(match["text"])
             found = self.texts.get(plain, set())
             # "3" or "No" says little within a sentence.
             if len(plain) > 2 or DELIMITED.match(text, match.end()):
@@ -341,6 +373,7 @@ class Grammar:
                 and match["text"].isalpha()
                 and re.match(rf"{CLOSE}[.,!。，]", text[end : end + 12]) is not None
                 and not CONTRAST.search(text, end)
+                and not _refuses(text[end:])
             )
             if (framed and closed) or opens:
                 named |= found
@@ -377,7 +410,7 @@ class Grammar:
             return None
         rest = text[match.end() :]
         if match["line"] is None:
-            if NEGATED_AFTER.match(rest) or HESITATION.match(rest):
+            if NEGATED_AFTER.match(rest) or HESITATION.match(rest) or _refuses(rest):
                 return None
             # "**A** dog is seen"
             if match["label"] in "aAiI" and match[0].endswith("*") and rest.lstrip()[:1].islower():
@@ -411,7 +444,7 @@ class Grammar:
                 continue
             joint = text[first.end : several.end]
             either = EITHER.search(text[max(0, start - NEAR) : start])
-            either = either or re.search(r"\bor\b|或|/", joint, re.I)
+            either = either or OR.search(joint)
             if either or not (
                 text[:start].strip(" .!。*()") or text[several.end :].strip(" .!。*()")
             ):
@@ -463,7 +496,7 @@ class Grammar:
         for opening in (SPACE.match(text, start), OPENING.match(text, start)):
             match = match or (self._text.match(text, opening.end()) if opening else None)
         # Letters without case, such as İ, may match a text and still not be it.
-        found = self.texts.get(_plain(match["text"])) if match else None
+        found = self.texts.get(bare_text(match["text"])) if match else None
         return _one_of(found, match.end()) if match and found else None
 
     def _joined(self, text: str, first: Named) -> Named:
@@ -497,6 +530,43 @@ class Grammar:
         return is_withdrawn(text, start) or bool(NEGATED_AFTER.match(text, end))
 
 
+def _refuses(rest: str) -> bool:
+    """Whether the one who replies goes on to say that they cannot: "No, I cannot tell"."""
+    return re.match(r"\W*(?:\w+\W+){0,2}I\b", rest) is not None and bool(REFUSAL.search(rest[:80]))
+
+
+def _is_word(label: str) -> bool:
+    """Whether a label is said as a word is: "No, he stays"."""
+    return label.isalpha() and len(label) > 1 and not re.fullmatch("[ivx]+", label)
+
+
+_ALPHABETS = (
+    "\u0400-\u052f", "\u0590-\u05ff", "\u0600-\u063f\u0641-\u06d3", "\u0900-\u0963\u0966-\u097f",
+    "\u30a1-\u30ff", "\u3041-\u309f", "\u4e00-\u9fff", "\uac00-\ud7af",
+)  # fmt: skip
+_GLUING = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]")
+
+
+def _own_script(label: str) -> str:
+    """A pattern of a label that is no part of a word in its own alphabet.
+
+    A Korean label may have the copula behind it.
+    """
+    pattern = re.escape(label)
+    for letters in _ALPHABETS:
+        if re.fullmatch(f"[{letters}]+", label):
+            return rf"(?<![{letters}]){pattern}(?:(?![{letters}])|(?=입니다|이다|이에요|예요))"
+    return pattern
+
+
+def _whole_words(text: str) -> str:
+    """A pattern of an option's text that is no part of a longer word, where words have ends."""
+    pattern = r"\s+".join(map(re.escape, text.split()))
+    before = "" if _GLUING.match(text[0]) else r"(?<![\w])(?<!\d[.,:])"
+    after = "" if _GLUING.match(text[-1]) else r"(?![\w\u0900-\u0963]|[-'’]\w|[.,:]\d)"
+    return before + pattern + after
+
+
 @lru_cache(maxsize=4096)
 def _grammar(options: tuple[tuple[str, str], ...]) -> Grammar:
     return Grammar(dict(options))
@@ -507,25 +577,8 @@ def grammar_of(options: Mapping[str, str]) -> Grammar:
     return _grammar(tuple(options.items()))
 
 
-def normalize(text: str) -> str:
-    """Plain characters: Ｃ is C and ： a colon (NFKC), and TeX's fonts are left out."""
-    return _FONTS.sub(r"\1", _UNSEEN.sub("", unicodedata.normalize("NFKC", text)))
-
-
-_UNSEEN = re.compile(r"[\u200b-\u200d\u2060\ufeff]|\\[()]")  # and TeX's \( \)
-_FONTS = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mathsf|mathit)\s?\{([^{}]{0,80})\}")
-
-
-def _strip_marks(text: str) -> str:
-    bare = re.sub(r"\\(?:text|mathrm|mathbf|textbf)\s*", "", text)
-    return bare.strip(" \t\r\n()[]{}<>\"'“”‘’*_`$「」【】.,:;!。，：；！#-=")
-
-
-def _plain(text: str) -> str:
-    """An option's text as it is compared: without case, article, marks and end stop."""
-    bare = normalize(text).strip(" \t\r\n\"'“”‘’*_`.,;!。，；！")  # a minus or a bracket may matter
-    words = " ".join(bare.casefold().split())
-    return re.sub(r"^(?:a|an|the)\s+(?=\S)", "", words)
+def _line_before(text: str, start: int) -> str:
+    return text[text.rfind("\n", 0, start) + 1 : start].lstrip()
 
 
 def _skip(text: str, start: int) -> int:

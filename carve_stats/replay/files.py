@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all."""
+"""Files of a run: written whole or not at all, and read from the folders that the user named."""
 
 from __future__ import annotations
 
@@ -8,14 +8,52 @@ import os
 import secrets
 from pathlib import Path
 
-from carve_stats.errors import StoreError
+from carve_stats.errors import InputError, StoreError
 
-__all__ = ["TEMPORARY_SUFFIX", "create_file", "replace_file", "sync_directory"]
+__all__ = ["TEMPORARY_SUFFIX", "create_file", "inside", "replace_file", "sync_directory"]
 
 TEMPORARY_SUFFIX = ".part"
 """What a file that a killed process left half-written ends in; nothing ever reads one."""
 
 _NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+def inside(root: Path, path: str | os.PathLike[str]) -> Path:
+    r"""A path below a folder, as the system would open it.
+
+    Parameters
+    ----------
+    root : Path
+        The folder that the user named.
+    path : path
+        Relative to it, or absolute.
+
+    Returns
+    -------
+    Path
+        With all links followed. It need not exist.
+
+    Raises
+    ------
+    InputError
+        A path that leads out of the folder: by ``..``, by its beginning, or by a link.
+
+    Examples
+    --------
+    >>> inside(Path("/media"), "clips/../clips/a.mp4").as_posix()
+    '/media/clips/a.mp4'
+    """
+    try:
+        real = Path(os.path.realpath(root / path))
+        within = real.is_relative_to(os.path.realpath(root))
+    except (OSError, ValueError) as error:  # a NUL, or a name too long
+        raise InputError(f"path {os.fspath(path)!r:.80} cannot be used ({error})") from None
+    if not within:
+        raise InputError(
+            f"path {os.fspath(path)!r} leads out of the folder {str(root)!r}: move the file into"
+            " it, or name another folder"
+        )
+    return real
 
 
 def create_file(path: Path, data: bytes) -> bool:

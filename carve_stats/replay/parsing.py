@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from carve_stats.errors import InputError
+from carve_stats.replay import answer_languages as languages
 from carve_stats.replay.answer_grammar import (
     AMBIGUOUS,
     NO_COMMITMENT,
@@ -20,14 +21,20 @@ from carve_stats.replay.answer_grammar import (
     Grammar,
     Named,
     grammar_of,
-    normalize,
 )
-from carve_stats.replay.answer_phrases import AS_AN_EXAMPLE, NEGATED_AFTER, SENTENCES
+from carve_stats.replay.answer_phrases import (
+    AS_AN_EXAMPLE,
+    AT_A_WORD,
+    NEGATED_AFTER,
+    REFUSAL,
+    SENTENCES,
+)
 from carve_stats.replay.answer_stance import is_inferior
+from carve_stats.replay.answer_text import clean, normalize
 
 __all__ = ["PARSER_VERSION", "TRANSPORT_MARK", "ParsedAnswer", "parse_answer", "parse_open_answer"]
 
-PARSER_VERSION = "2"
+PARSER_VERSION = "3"
 
 TRANSPORT_MARK = "[REPLAY_TRANSPORT_ERROR]"
 """Begins the text of a replay whose agent could not be reached."""
@@ -81,10 +88,15 @@ def parse_answer(text: str, options: Mapping[str, str]) -> ParsedAnswer:
     3. the answer field of a JSON object, unless an answer is marked or declared after it;
     4. the last ``<answer>``, ``\boxed{}`` or ``ANSWER:``;
     5. the last declaration, such as "the answer is C";
-    6. the whole reply is a label;
-    7. a label as the last sentence, or set off at the beginning with no other one after it;
-    8. one label with its own option's text;
-    9. the reply, its last sentence or its first line is one option's text.
+    6. the one option that a list, a table or a mark such as ✅ checks off;
+    7. the whole reply is a label;
+    8. a label as the last sentence, or set off at the beginning with no other one after it;
+    9. one label with its own option's text;
+    10. the reply, its last sentence or its first line is one option's text.
+
+    Declarations are known in English, Chinese, Spanish, Portuguese, French, Italian, German,
+    Russian, Arabic, Hindi, Japanese and Korean. What follows the end of the model's turn is
+    not read, nor what is struck out.
 
     Markers and declarations do not count where they are negated, asked, supposed, somebody
     else's or about the second-best answer. One that is taken back gives way to what follows,
@@ -109,16 +121,16 @@ def parse_answer(text: str, options: Mapping[str, str]) -> ParsedAnswer:
     text, failure = _final_text(text)
     if failure is not None:
         return failure
-    text = _window(text)
+    text = _window(clean(text))
     grammar = grammar_of(options)
     for rule, found in _candidates(text, grammar):
         if found is not None:
-            if found.label == NO_COMMITMENT and found.odd and _REFUSAL.search(text):
+            if found.label == NO_COMMITMENT and found.odd and REFUSAL.search(text):
                 return ParsedAnswer(None, "refusal", "refusal phrase")
             return _parsed(found, rule)
     if grammar.alternatives(text):
         return ParsedAnswer(None, "ambiguous", "alternatives")
-    if _REFUSAL.search(text):
+    if REFUSAL.search(text):
         return ParsedAnswer(None, "refusal", "refusal phrase")
     return ParsedAnswer(None, "no_commitment", "no rule applies")
 
@@ -149,6 +161,7 @@ def _candidates(text: str, grammar: Grammar) -> Iterator[tuple[str, Named | None
     yield "JSON field", _json_field(text, grammar)
     yield "answer marker", _marker(text, grammar)
     yield "declaration", grammar.declarations(text)
+    yield "checked option", grammar.checked(text)
     yield "whole reply", grammar.whole(text)
     yield "trailing label", grammar.lone_label(text)
     yield "leading label", grammar.leading_label(text)
@@ -166,8 +179,19 @@ def _parsed(found: Named, rule: str) -> ParsedAnswer:
 
 _FAILURES = re.compile(
     rf"\s*(?:{re.escape(TRANSPORT_MARK)}|Failed to obtain answer via API"
-    r"|\[LMMS_EVAL_REQUEST_FAILED|Error code: [45]\d\d\b|Request timed out\.?\s*$"
-    r"|Connection error\.?\s*$|API (?:call|request) failed\b)",
+    r"|\[LMMS_EVAL_REQUEST_FAILED|(?:HTTP(?:/[\d.]+)?\s*)?(?:Error|Status)(?:\s+code)?:? [45]\d\d\b"
+    r"|HTTP(?:/[\d.]+)?\s+[45]\d\d\b|upstream connect error"
+    r"|[45]\d\d (?:Bad Gateway|Service|Too Many|Internal|Gateway)"
+    r"|(?:\[ERROR\]\s*)?Request timed out\.?\s*$"
+    r"|(?:Connection|API|Internal server)[ _]error\.?\s*$|API (?:call|request) failed\b"
+    r"|Too many requests\.?\s*$|Service unavailable\.?\s*$|Bad gateway\.?\s*$|CUDA out of memory"
+    r"|Traceback \(most recent call last\)|(?:<!doctype html>\s*)?<html>.{0,200}<title>[45]\d\d"
+    r"|\{\s*\"error\"\s*:\s*[{\"](?!.{0,2000}\"answer\")"
+    # What client libraries call their exceptions
+    r"|(?-i:(?:\w{1,40}\.){0,5}(?:RateLimit|APIConnection|APITimeout|APIStatus|APIResponse"
+    r"|InternalServer|ServiceUnavailable|Connection|Connect|Read|Timeout|BadRequest|Authentication"
+    r"|PermissionDenied|Overloaded|HTTP|HTTPStatus|ChunkedEncoding|SSL|MaxRetry|OutOfMemory)"
+    r"(?:Timeout)?(?:Error|Exception)\b))",
     re.IGNORECASE,
 )
 _REASONING = r"(?:think|thinking|thought|thoughts|reasoning|analysis|reflection)"
@@ -177,15 +201,6 @@ _BLOCKS = re.compile(
     re.IGNORECASE,
 )
 _HEAD, _TAIL = 2000, 6000
-_REFUSAL = re.compile(
-    r"\bI['’]?m\s+(?:sorry|afraid)\b|\b(?:apologi[sz]e|as an ai\b)|\b(?:unable|not able)\s+to\b"
-    r"|\b(?:cannot|can['’]t|can not|could not|couldn['’]t)\s+(?:be\s+)?(?:\w+ly\s+)?"
-    r"(?:determine|answer|see|tell|identify|assist|help|provide|view|access|say|verify|know|decide)"
-    r"|\b(?:insufficient|not\s+enough)\s+(?:information|evidence|context|detail)"
-    r"|\bno\s+way\s+(?:to|of)\s+(?:tell|know)|\bdo(?:n['’]t| not)\s+know\b"
-    r"|无法(?:确定|判断|回答|得知|看出)|抱歉|对不起|不能(?:确定|判断|回答)|不知道",
-    re.IGNORECASE,
-)
 
 
 def _final_text(text: str) -> tuple[str, ParsedAnswer | None]:
@@ -239,11 +254,16 @@ _FIELDS = ("final_answer", "answer", "choice", "option", "prediction", "selected
            "letter", "selection", "correct_answer", "correct_option")  # fmt: skip
 _TEXT_FIELDS = ("answer_text", "option_text", "choice_text", "text")
 _MARKERS = re.compile(
+    rf"(?:{AT_A_WORD}|(?=[<\\\\]))(?:"
     r"<(?:answer|option|choice)>(?P<tag>.*?)(?:</(?:answer|option|choice)>|$)"
     r"|\\boxed\s*\{(?P<boxed>(?:[^{}]|\{[^{}]*\}){0,400})\}"
+    r"|\b(?:finish|submit|(?:submit_|final_)?answer)[\[(](?P<call>[^\])\n]{1,80})[\])](?!\s*[:=])"
     r"|(?:\bans(?:wer)?\b\.?(?:\s+(?:choice|option|letter|key|is))?\s*(?:\([^)\n]{0,60}\))?|\bfinal"
-    r"|(?:最终|正确)?答案】?)[\"'*_`\s]{0,8}(?:[:=]|(?<=】)|\s[-–—]{1,2}\s)"
-    r"(?=(?P<line>[\s*_`\"']{0,12}[^\n]{0,400}))",
+    r"|(?:最终|正确|最終|正確)?答案】?"
+    rf"|(?:{languages.MARKERS})(?=[\"'*_`\s]{{0,8}}[:=]))"
+    r"[\"'*_`\s]{0,8}(?:[:=]|(?<=】)|\s[-–—]{1,2}\s)"
+    r"(?=(?P<line>[\s*_`\"']{0,12}[^\n]{0,400}))"
+    r")",
     re.IGNORECASE | re.DOTALL,
 )
 _OBJECT = re.compile(r'\{\s*"')

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from carve_stats.errors import CarveStatsError, InputError, one_line
 from carve_stats.replay.evidence.frames import Encoder, Frame, pillow
+from carve_stats.replay.files import inside
 from carve_stats.replay.operators import Operator
 from carve_stats.replay.protocols import Evidence
 from carve_stats.replay.seeds import rendering_seed
@@ -74,9 +75,9 @@ class EvidenceRenderer:
             for item in trajectory.evidence:
                 place = f"question {trajectory.question_id!r}, evidence {item.id!r}"
                 for path in item.frames:
-                    _check_file(self._media / path, place, picture=True)
+                    _check_file(self._media, path, place, picture=True)
                 if item.video is not None:
-                    _check_file(self._media / item.video, place, picture=False)
+                    _check_file(self._media, item.video, place, picture=False)
                 if item.pictured and item.text and transformed and not self._captions:
                     # The frozen caption would tell in DESTROY what the frames no longer show.
                     raise InputError(
@@ -189,8 +190,13 @@ class EvidenceRenderer:
         return replace(item, frames=frames, text=None)
 
 
-def _check_file(path: Path, place: str, *, picture: bool) -> None:
-    """Refuse a file that is not there, is empty, or does not begin as a picture does."""
+def _check_file(media: Path, name: str, place: str, *, picture: bool) -> None:
+    """Refuse a file that is not there or not below the media root, is empty, or is no picture."""
+    path = media / name
+    try:
+        inside(media, name)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
     try:
         with open(path, "rb") as file:
             empty = not file.read(1)

@@ -9,9 +9,11 @@ A trajectories file is JSONL, one question a line::
      "frozen": {"anything": "the agent needs to answer again"}}
 
 `question_id` and `answer` are needed. An item of evidence holds a text, or paths of frames,
-or ``"video": "clip.mp4"`` with `times`; paths are relative to the media root. An item without
-an `id` is known by its place, from 0. An item that is only a text is shown as it stands in
-every condition: there are no frames to re-render.
+or ``"video": "clip.mp4"`` with `times`; paths are relative to the media root. A folder in the
+place of the list of frames stands for its pictures, and a video with `start` and `end` and no
+`times` for frames spread over that interval (see `carve_stats.replay.evidence.expanding`). An
+item without an `id` is known by its place, from 0. An item that is only a text is shown as it
+stands in every condition: there are no frames to re-render.
 """
 
 from __future__ import annotations
@@ -56,6 +58,8 @@ class EvidenceItem:
     video : str, optional
         Path of a video, relative to the media root, of which the frames played at `times`
         are the evidence.
+    zero_length : str, optional
+        By what policy `times` were chosen for a moment, where they were.
     """
 
     id: str
@@ -66,6 +70,7 @@ class EvidenceItem:
     frames: tuple[str, ...] = ()
     times: tuple[float, ...] = ()
     video: str | None = None
+    zero_length: str | None = None
 
     def __post_init__(self) -> None:
         _check_text("id", self.id)
@@ -73,7 +78,7 @@ class EvidenceItem:
             if not isinstance(getattr(self, name), list | tuple):
                 raise InputError(f"{name}={getattr(self, name)!r} must be a list")
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name in ("query", "text", "video"):
+        for name in ("query", "text", "video", "zero_length"):
             _check_text(name, getattr(self, name), optional=True)
         for name in ("start", "end"):
             if getattr(self, name) is not None:
@@ -147,9 +152,10 @@ class Trajectory:
     frozen: Any = None
 
     def __post_init__(self) -> None:
-        _check_text("question_id", self.question_id)
+        _check_id("question_id", self.question_id)
         _check_text("answer", self.answer)
-        _check_text("video_id", self.video_id, optional=True)
+        if self.video_id is not None:
+            _check_id("video_id", self.video_id)
         _check_text("correct", self.correct, optional=True)
         if not isinstance(self.question, str):
             raise InputError(f"question={self.question!r} must be a string")
@@ -227,18 +233,35 @@ class Trajectory:
         return cls(**values)
 
 
-def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
-    """Read a trajectories file.
+def read_trajectories(
+    path: str | os.PathLike[str],
+    *,
+    media: str | os.PathLike[str] | None = None,
+    frames: int | None = None,
+    zero_length: str | None = None,
+) -> list[Trajectory]:
+    """Read a trajectories file, or a folder in the CARVE layout.
 
     Parameters
     ----------
     path : path
-        A JSONL file as this module's text describes it.
+        A JSONL file as this module's text describes it; or a folder with a file
+        ``<question id>.json`` for each question, as `carve_stats.replay.carve_trajectories`
+        describes it. Its questions whose frozen answer cannot be read are left out, and counted
+        in a warning of the logger.
+    media : path, optional
+        The media root, for evidence that is a folder of frames or an interval of a video; the
+        folder that `path` is in if not given.
+    frames : int, optional
+        How many frames an interval of a video shows, where an item has no times.
+    zero_length : str, optional
+        What an interval without a length shows: ``none`` the moment alone, ``1s`` and ``10s`` so
+        many seconds around it.
 
     Returns
     -------
     list of Trajectory
-        In the order of the file.
+        In the order of the file; of a folder, in the order of the ids.
 
     Raises
     ------
@@ -247,7 +270,14 @@ def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
     RecordError
         A bad line; the message names file, line and field.
     """
+    from carve_stats.replay.evidence.expanding import expand_trajectory
+
     path = Path(path)
+    media = path.parent if media is None else Path(media)
+    if path.is_dir():
+        from carve_stats.replay.carve_trajectories import read_carve_trajectories
+
+        return read_carve_trajectories(path, media=media)
     try:
         lines = path.read_bytes().splitlines()
     except (OSError, ValueError) as error:
@@ -263,7 +293,9 @@ def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
         if not line.strip():
             continue
         try:
-            trajectory = Trajectory.from_dict(msgspec.json.decode(line))
+            record = msgspec.json.decode(line)
+            record = expand_trajectory(record, media, frames=frames, zero_length=zero_length)
+            trajectory = Trajectory.from_dict(record)
         except (msgspec.DecodeError, RecursionError) as error:
             raise RecordError(f"{path}:{number}: not a JSON object ({error})") from None
         except InputError as error:
@@ -369,6 +401,12 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
         raise InputError(f"{name}={value!r} must be a string, in quotes")
     if not value.strip() and not (optional and name in ("query", "text")):
         raise InputError(f"{name}={value!r} must not be empty")
+
+
+def _check_id(name: str, value: object) -> None:
+    _check_text(name, value)
+    if str(value).endswith("\0"):
+        raise InputError(f"{name}={value!r} must not end in a NUL: arrays of ids would lose it")
 
 
 def _check_seconds(name: str, value: object) -> None:

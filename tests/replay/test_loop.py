@@ -22,6 +22,7 @@ from carve_stats.replay import rendering
 from carve_stats.replay.agents.scripted import ScriptedAgent
 from carve_stats.replay.agents.synthetic import SyntheticAgent, synthetic_trajectories
 from carve_stats.replay.evidence.frames import Encoder, Frame
+from carve_stats.replay.evidence.media import load_frames
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.seeds import evidence_seed, rendering_seed, replay_seed
@@ -792,3 +793,21 @@ def test_records_are_plain_values(tmp_path):
     run_replays(noisy, [question()], k=1, store=tmp_path, seed=1)
     for record in RunStore.load(tmp_path).records():
         assert msgspec.json.decode(msgspec.json.encode(record.to_dict())) == record.to_dict()
+
+
+@pytest.mark.parametrize("field", ["frames", "video"])
+@pytest.mark.parametrize("path", ["../secret.png", "a/../../secret.png", "{abs}", "link.png"])
+def test_evidence_outside_the_media_root_is_neither_looked_for_nor_read(tmp_path, field, path):
+    media = tmp_path / "media"
+    media.mkdir()
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(Encoder("png").encode(np.zeros((4, 4, 3), np.uint8)).data)
+    (media / "link.png").symlink_to(secret)
+    path = path.format(abs=secret)
+    given = {"frames": (path,)} if field == "frames" else {"video": path, "times": (0.0,)}
+    asked = question(evidence=[EvidenceItem(id="e", **given)])
+    with pytest.raises(InputError, match=r"evidence 'e': path .* leads out of the folder"):
+        run_replays(lambda r: "A", [asked], k=1, store=tmp_path / "run", seed=1, media=media)
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(InputError, match="leads out of the folder"):
+        load_frames(asked.evidence[0], media)

@@ -1,7 +1,9 @@
 """The answer parser, on the project's table of model outputs and on harder ones of our own.
 
 `answers.jsonl` is the project's table of real and realistic outputs with the right parse;
-`hard_answers.jsonl` holds outputs made to mislead, with the letter a careful reader finds.
+`hard_answers.jsonl` holds outputs made to mislead, with the letter a careful reader finds, and
+`answers_more.jsonl` phrasings, languages, kinds of labels, marks and failure texts, judged by a
+reader before the parser saw them. Those marked as missed are known to be: they must give no letter.
 """
 
 import inspect
@@ -9,6 +11,7 @@ import json
 import string
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carve_stats.errors import InputError
+from carve_stats.replay.answer_text import normalize
 from carve_stats.replay.parsing import (
     PARSER_VERSION,
     TRANSPORT_MARK,
@@ -39,6 +43,8 @@ TABLE = Path(__file__).parents[1] / "data" / "answers.jsonl"
 PUBLISHED = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
 HARD_TABLE = TABLE.with_name("hard_answers.jsonl")
 MISLEADING = [json.loads(line) for line in HARD_TABLE.read_text(encoding="utf-8").splitlines()]
+MORE_TABLE = TABLE.with_name("answers_more.jsonl")
+MORE = [json.loads(line) for line in MORE_TABLE.read_text(encoding="utf-8").splitlines()]
 
 # Replies with the label that a careful reader finds in them, or the status of having none.
 OPTIONS_CASES = [
@@ -392,6 +398,8 @@ def outcome(text, options):
 def test_the_table_is_whole():
     assert len(PUBLISHED) == 33
     assert len(MISLEADING) == 84
+    assert len(MORE) == 861
+    assert sum("missed" in case for case in MORE) == 15
 
 
 @pytest.mark.parametrize("case", PUBLISHED, ids=lambda case: case["text"][:40])
@@ -403,6 +411,15 @@ def test_published_case(case):
 @pytest.mark.parametrize("case", MISLEADING, ids=lambda case: case["text"][:40])
 def test_misleading_case(case):
     assert parse_answer(case["text"], case["options"]).letter == case["letter"]
+
+
+@pytest.mark.parametrize("case", MORE, ids=lambda case: case["text"][:40])
+def test_further_case(case):
+    parsed = parse_answer(case["text"], case["options"])
+    if case.get("missed"):
+        assert (parsed.letter, parsed.status) == (None, "no_commitment")
+    else:
+        assert (parsed.letter, parsed.status) == (case["letter"], case["status"])
 
 
 @pytest.mark.parametrize(("text", "options", "expected"), CASES)
@@ -463,7 +480,9 @@ LONG = ["x" + " " * 40_000 + "x", "A, B. " * 6_666, "A is correct. " * 5_000, "<
         "answer (" * 20_000, "\\boxed{" * 9_000, "<answer>" * 9_000, "答案" * 20_000,
         "B是" * 20_000, "\n" * 40_000 + "A x", "A\n" * 20_000, "the answer is " * 5_000,
         "it is " * 9_000, "Answer: B no, " * 4_000, "you say " * 9_000,
-        "if " * 20_000, '{"a":' * 9_000]  # fmt: skip
+        "if " * 20_000, '{"a":' * 9_000, "<|im_end|>" * 20_000, "~~a" * 30_000, "✅ " * 30_000,
+        "a" + "\u0301\u0316" * 50_000, "| A " * 30_000, "<del>" * 20_000, "si se " * 20_000,
+        "答えは" * 20_000, "не " * 20_000, "Answer: " * 9_000]  # fmt: skip
 
 
 def test_long_replies_do_not_hang():
@@ -481,6 +500,26 @@ def test_long_replies_do_not_hang():
         check=True,
     )
     assert len(done.stdout.split()) == len(LONG)
+
+
+HOSTILE = ['{"', "\n", "answer is ", "e\u0301\u0316"]
+
+
+def test_ten_megabytes_of_anything_are_read():
+    program = "import sys; from carve_stats.replay.parsing import parse_answer as parse\n"
+    program += f"for unit in {HOSTILE!r}:\n"
+    program += "    text = unit * (10_000_000 // len(unit.encode()))\n"
+    program += "    print(parse(text, {'A': 'red', 'B': 'blue'}).status)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split() == ["no_commitment", "empty", "no_commitment", "no_commitment"]
+
+
+def test_pieces_of_a_long_text_are_read_as_the_whole():
+    prose = "语" * 190 + "か\u3099 é\u0316" + "x" * 9_000
+    assert normalize(prose) == unicodedata.normalize("NFKC", prose)
+    assert outcome(f"{prose} {prose}\n答えはＣです。", OPTIONS) == "C"
 
 
 def test_both_ends_of_a_long_reply_are_read():
@@ -517,7 +556,8 @@ def test_rules_are_named():
     assert parse_answer("B", OPTIONS).rule == "whole reply"
     assert parse_answer(" B ", OPTIONS).rule == "whole reply"
     assert parse_answer("The answer is B", OPTIONS).rule == "declaration"
-    assert PARSER_VERSION == "2"
+    assert parse_answer("A ❌ B ✅", OPTIONS).rule == "checked option"
+    assert PARSER_VERSION == "3"
 
 
 def test_the_loops_own_failure_text_is_a_transport_error():

@@ -108,15 +108,17 @@ BAD = [
     ({"options": {"A": "x", "a": "y"}}, "'A' and 'a' cannot be told apart"),
     ({"options": {"A": "x", "Ａ": "y"}}, "cannot be told apart"),
     ({"options": {"A": 1, "B": "y"}}, "option 'A'=1 must be a string"),
+    ({"question_id": "q\0"}, "question_id='q.x00' must not end in a NUL"),
+    ({"video_id": "v\0"}, "video_id='v.x00' must not end in a NUL"),
     ({"evidence": "frames"}, "evidence='frames' must be a list"),
     ({"evidence": [{"id": "0"}]}, r"evidence\[0\]: it has no text, no frames and no video"),
     ({"evidence": [{"txt": "a"}]}, r"evidence\[0\]: unknown field 'txt'.*did you mean 'text'"),
     ({"evidence": [{"text": "a"}, 7]}, r"evidence\[1\]: .*must be a JSON object, not int"),
     ({"evidence": [{"id": "x", "text": "a"}] * 2}, "evidence id='x' stands twice"),
-    ({"evidence": [{"video": "v.mp4"}]}, "needs times"),
+    ({"evidence": [{"video": "v.mp4"}]}, "neither times nor a start"),
     ({"evidence": [{"frames": ["a"], "times": [1, 2]}]}, "1 frames and 2 times"),
     ({"evidence": [{"frames": ["a"], "video": "v", "times": [1]}]}, "keep one of the two"),
-    ({"evidence": [{"frames": "a.png"}]}, "frames='a.png' must be a list"),
+    ({"evidence": [{"frames": "a.png"}]}, "frames='a.png': no folder .* to read"),
     ({"evidence": [{"text": "a", "start": 2, "end": 1}]}, "start=2 must not be after end=1"),
     ({"evidence": [{"text": "a", "start": "0:12"}]}, "start='0:12' must be a number of seconds"),
     ({"evidence": [{"video": "v", "times": [True]}]}, "times=True must be a number of seconds"),
@@ -197,7 +199,7 @@ def test_nothing_to_read(tmp_path):
         read_trajectories(tmp_path / "empty.jsonl")
     with pytest.raises(InputError, match=r"cannot be read.*No such file"):
         read_trajectories(tmp_path / "none.jsonl")
-    with pytest.raises(InputError, match=r"cannot be read.*directory"):
+    with pytest.raises(InputError, match="holds no file <question id>"):
         read_trajectories(tmp_path)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from carve_stats.counts import Ledger
 from carve_stats.errors import InputError, RecordError
-from carve_stats.logs.scan import as_text
+from carve_stats.replay.benchmark_records import (
+    Placed,
+    label_at,
+    labelled_in_order,
+    needed,
+    text_in,
+)
 
 __all__ = [
     "Benchmark",
@@ -25,14 +30,7 @@ __all__ = [
     "text_in",
 ]
 
-_LABELS = string.ascii_uppercase
-
-
-class Placed(NamedTuple):
-    """A record of a file and where it stands, for messages."""
-
-    place: str
-    record: Mapping[str, Any]
+_LABELS = tuple(map(label_at, range(26)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,53 +126,6 @@ class BenchmarkFormat(Protocol):
     def read(self, records: Sequence[Placed]) -> Read:
         """The questions in the records."""
         ...
-
-
-def needed(placed: Placed, name: str) -> Any:
-    """The value of a field that a record must have."""
-    value = placed.record.get(name)
-    if value is None or value == "":
-        raise RecordError(
-            f"{placed.place}: no {name}: it has {', '.join(placed.record) or 'nothing'}; is it the"
-            " official file?"
-        )
-    return value
-
-
-def text_in(placed: Placed, name: str) -> str:
-    """The text of a field that a record must have; a number as it is written."""
-    value = needed(placed, name)
-    if isinstance(value, bool | list | dict):
-        raise RecordError(f"{placed.place}: {name}={value!r} must be a text")
-    return as_text(value)
-
-
-def label_at(position: int) -> str:
-    """The label of an option: A for position 0, B for 1, and so on."""
-    return _LABELS[position]
-
-
-def labelled_in_order(texts: Any, placed: Placed, name: str) -> dict[str, str]:
-    """Options that stand in a list, by label.
-
-    Parameters
-    ----------
-    texts : object
-        What the record holds; two texts or more.
-    placed : Placed
-        The record.
-    name : str
-        The field, for messages.
-
-    Returns
-    -------
-    dict of str to str
-        Label to text.
-    """
-    right = isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts)
-    if not right or not 2 <= len(texts) <= len(_LABELS):
-        raise RecordError(f"{placed.place}: {name}={texts!r} must be a list of two texts or more")
-    return {label_at(i): text for i, text in enumerate(texts)}
 
 
 def lettered_gold(placed: Placed, name: str, options: Mapping[str, str]) -> str | None:

@@ -13,10 +13,10 @@ from carve_stats.logs.benchmarks.base import (
     Placed,
     Read,
     label_at,
-    labelled_in_order,
     others,
     text_in,
 )
+from carve_stats.replay.benchmark_records import OPTION_FIELDS, numbered_options
 
 __all__ = ["NAME", "files_of", "is_mine", "read"]
 
@@ -24,7 +24,6 @@ NAME = "egoschema"
 
 _QUESTIONS, _ANSWERS = "questions.json", "subset_answers.json"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_OPTIONS = tuple(f"option {number}" for number in range(5))
 
 
 def files_of(path: Path) -> list[Path]:
@@ -75,10 +74,10 @@ def read(records: Sequence[Placed]) -> Read:
             asked.append(placed)
             continue
         for uid, position in placed.record.items():
-            if not _is_position(position) or not 0 <= position < len(_OPTIONS):
+            if not _is_position(position) or not 0 <= position < len(OPTION_FIELDS):
                 raise RecordError(
                     f"{placed.place}: the answer {position!r} to {uid!r} must be a whole number"
-                    f" from 0 to {len(_OPTIONS) - 1}"
+                    f" from 0 to {len(OPTION_FIELDS) - 1}"
                 )
             gold[uid] = label_at(position)
     if not asked:
@@ -108,7 +107,7 @@ def _question(placed: Placed, gold: Mapping[str, str]) -> BenchmarkQuestion:
         question_id=uid,
         video_id=uid,
         text=None if text is None else str(text),
-        options=labelled_in_order([text_in(placed, o) for o in _OPTIONS], placed, _OPTIONS[0]),
+        options=numbered_options(placed),
         answer=gold.get(uid),
-        attributes=others(placed.record, "q_uid", "question", *_OPTIONS),
+        attributes=others(placed.record, "q_uid", "question", *OPTION_FIELDS),
     )

@@ -11,17 +11,15 @@ from carve_stats.logs.benchmarks.base import (
     Placed,
     Read,
     label_at,
-    labelled_in_order,
     others,
     text_in,
 )
+from carve_stats.replay.benchmark_records import OPTION_COLUMNS, candidate_options
 
 __all__ = ["NAME", "is_mine", "read"]
 
 NAME = "longvideobench"
 
-_COLUMNS = tuple(f"option{number}" for number in range(5))
-_NO_OPTION = "N/A"
 _NO_GOLD = (None, "", "@", -1)
 """``@`` is what the official loader makes of −1, the choice before A: the test split has none."""
 
@@ -54,11 +52,7 @@ def read(records: Sequence[Placed]) -> Read:
 
 def _question(placed: Placed) -> BenchmarkQuestion:
     record = placed.record
-    candidates = record.get("candidates")
-    if candidates is None:
-        candidates = [record.get(name) for name in _COLUMNS]
-        candidates = [text for text in candidates if text not in (None, _NO_OPTION)]
-    options = labelled_in_order(candidates, placed, "candidates")
+    options = candidate_options(placed)
     return BenchmarkQuestion(
         question_id=text_in(placed, "id"),
         video_id=text_in(placed, "video_id"),
@@ -66,7 +60,7 @@ def _question(placed: Placed) -> BenchmarkQuestion:
         options=options,
         answer=_gold(placed, len(options)),
         attributes=others(
-            record, "id", "video_id", "question", "candidates", "correct_choice", *_COLUMNS
+            record, "id", "video_id", "question", "candidates", "correct_choice", *OPTION_COLUMNS
         ),
     )
 

@@ -11,19 +11,18 @@ from carve_stats.logs.benchmarks.base import (
     BenchmarkQuestion,
     Placed,
     Read,
-    label_at,
     lettered_gold,
     needed,
     others,
     text_in,
 )
 from carve_stats.logs.interval_texts import DASHES, clock_seconds
+from carve_stats.replay.benchmark_records import inline_options
 
 __all__ = ["NAME", "is_mine", "read"]
 
 NAME = "lvbench"
 
-_OPTION = re.compile(r"^[ \t]*\(([A-Z])\)[ \t]*", re.MULTILINE)
 _DASH = re.compile(f"[{DASHES}]")
 
 
@@ -56,7 +55,7 @@ def read(records: Sequence[Placed]) -> Read:
         for number, record in enumerate(listed, 1):
             one = Placed(f"{placed.place} question {number}", record)
             uid = text_in(one, "uid")
-            text, options = _split(text_in(one, "question"))
+            text, options = inline_options(text_in(one, "question"))
             interval = None
             if record.get("time_reference"):
                 interval = _interval(text_in(one, "time_reference"))
@@ -82,18 +81,6 @@ def read(records: Sequence[Placed]) -> Read:
         if uids
     ]
     return Read(questions, notes)
-
-
-def _split(text: str) -> tuple[str, dict[str, str]]:
-    """A question and the options inline in it; none unless their labels are A, B, … in order."""
-    marks = list(_OPTION.finditer(text))
-    if len(marks) < 2 or any(mark[1] != label_at(i) for i, mark in enumerate(marks)):
-        return text.strip(), {}
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    options = {
-        mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)
-    }
-    return text[: marks[0].start()].strip(), options
 
 
 def _interval(text: str) -> tuple[float, float] | None:

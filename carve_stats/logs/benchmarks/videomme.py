@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,18 +10,17 @@ from carve_stats.logs.benchmarks.base import (
     BenchmarkQuestion,
     Placed,
     Read,
-    labelled_in_order,
     lettered_gold,
     needed,
     others,
     text_in,
 )
+from carve_stats.replay.benchmark_records import prefixed_options
 
 __all__ = ["NAME", "is_mine", "read"]
 
 NAME = "videomme"
 
-_LABEL = re.compile(r"\s*([A-Z])\s*[.:)]\s*")
 _EARLIER = {
     "duration_category": "duration",
     "video_category": "domain",
@@ -61,7 +59,7 @@ def read(records: Sequence[Placed]) -> Read:
         said = _named(others(placed.record, "video_id", "questions", "response", *_ASKED))
         for one in _asked(placed):
             field = "choices" if "options" not in one.record else "options"
-            options = _labelled(one, field)
+            options = prefixed_options(one, field)
             question = BenchmarkQuestion(
                 question_id=text_in(one, "question_id"),
                 video_id=video,
@@ -83,20 +81,6 @@ def _asked(placed: Placed) -> list[Placed]:
     return [
         Placed(f"{placed.place} question {number}", one) for number, one in enumerate(listed, 1)
     ]
-
-
-def _labelled(placed: Placed, field: str) -> dict[str, str]:
-    """The options without the labels they begin with, which must be A, B, … in order."""
-    options = labelled_in_order(needed(placed, field), placed, field)
-    for label, text in options.items():
-        match = _LABEL.match(text)
-        if match is None or match[1] != label:
-            raise RecordError(
-                f"{placed.place}: the option {text!r} must begin with '{label}.': options are"
-                " labelled in order"
-            )
-        options[label] = text[match.end() :].rstrip()
-    return options
 
 
 def _named(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from carve_stats.replay.work import EvidenceShelf, Work
 
 __all__ = ["CoroutineEngine"]
 
+_LOOK_EVERY = 1.0
+_GRACE = 30.0  # seconds for what is in flight when something fails
+
 
 class CoroutineEngine:
     """As many replays in flight as are made at a time, in one event loop.
@@ -55,8 +58,17 @@ class CoroutineEngine:
             except BaseException as error:
                 work.fail(error)
 
+        lanes = [asyncio.create_task(take_lanes()) for _ in range(min(self._workers, work.left))]
         try:
-            await asyncio.gather(*(take_lanes() for _ in range(min(self._workers, work.left))))
+            while lanes:
+                # What fails is told to the work, so that no task ends for another.
+                _, waiting_lanes = await asyncio.wait(lanes, timeout=_LOOK_EVERY)
+                lanes = list(waiting_lanes)
+                if work.failures and lanes:
+                    # One that waits for a server to let it go on could wait for minutes.
+                    _, late = await asyncio.wait(lanes, timeout=_GRACE)
+                    for lane in late:
+                        lane.cancel()
         finally:
             # Connections belong to the event loop that they were made in.
             close = getattr(replayer.agent, "aclose", None)

@@ -4,7 +4,7 @@ An item of evidence may say less than a replay needs::
 
     {"frames": "clips/q1"}                          a folder: its pictures, 2.jpg before 10.jpg
     {"video": "v.mp4", "start": 12.0, "end": 15.0}  an interval: frames spread evenly over it
-    {"video": "v.mp4", "start": 12.0}               a moment: what the policy says
+    {"video": "v.mp4", "start": 12.0}               a moment: what `zero_length` says
 
 What comes of it is an item as it is replayed and stored, with each frame's path or time.
 """
@@ -19,6 +19,7 @@ from typing import Any
 
 from carve_stats.errors import InputError
 from carve_stats.replay.evidence.intervals import shown_interval, spread_times
+from carve_stats.replay.files import inside
 
 __all__ = ["expand_item", "expand_trajectory"]
 
@@ -30,7 +31,7 @@ def expand_trajectory(
     record: Any,
     media: str | Path,
     *,
-    frames: int,
+    frames: int | None = None,
     zero_length: str | None = None,
 ) -> Any:
     """Name the frames of all evidence of a trajectory.
@@ -70,7 +71,7 @@ def expand_item(
     record: Mapping[str, Any],
     media: str | Path,
     *,
-    frames: int,
+    frames: int | None = None,
     zero_length: str | None = None,
 ) -> dict[str, Any]:
     """Name the frames of an item of evidence.
@@ -81,16 +82,18 @@ def expand_item(
         The item, as a line of a trajectories file holds it.
     media : path
         The folder that its paths are relative to.
-    frames : int
-        How many frames an interval of a video shows.
+    frames : int, optional
+        How many frames an interval of a video shows; needed where there is one without times.
     zero_length : str, optional
-        What an interval without a length shows; see `shown_interval`.
+        What an interval without a length shows, if the item does not say it; see
+        `shown_interval`.
 
     Returns
     -------
     dict
         The item with a list of frames, or with times; one that has them is as it was. Where times
-        were chosen, `start` and `end` are those of what is shown.
+        were chosen, `start` and `end` are those of what is shown, and `zero_length` is the policy
+        that was needed.
 
     Raises
     ------
@@ -111,7 +114,7 @@ def expand_item(
 
 
 def _pictures(media: Path, folder: str) -> list[str]:
-    place = _inside(media, "frames", folder)
+    place = _within(media, "frames", folder)
     try:
         names = [name for name in os.listdir(place) if not name.startswith(".")]
     except OSError as error:
@@ -132,7 +135,7 @@ def _natural(name: str) -> tuple[list[Any], str]:
 
 
 def _choose_times(
-    record: Mapping[str, Any], media: Path, frames: int, zero_length: str | None
+    record: Mapping[str, Any], media: Path, frames: int | None, zero_length: str | None
 ) -> dict[str, Any]:
     from carve_stats.replay.evidence.media import video_seconds
 
@@ -142,24 +145,25 @@ def _choose_times(
             f"video={record['video']!r} has neither times nor a start: give the seconds of its"
             " frames, or the interval that it shows"
         )
-    seconds = video_seconds(_inside(media, "video", record["video"]))
-    shown = shown_interval(start, end, seconds=seconds, zero_length=zero_length)
-    return {"start": shown[0], "end": shown[1], "times": list(spread_times(*shown, frames))}
-
-
-def _inside(media: Path, name: str, path: Any) -> Path:
-    """The place of a path, which must not lead out of the media root."""
-    try:
-        place = media / path
-        leads_out = not place.resolve().is_relative_to(media.resolve())
-    except (OSError, RuntimeError, TypeError, ValueError) as error:
-        raise InputError(f"{name}={path!r} must be a path ({error})") from None
-    if leads_out:
+    if frames is None:
         raise InputError(
-            f"{name}={path!r} leads out of the media root {str(media)!r}: give a path within it,"
-            " or another root"
+            f"video={record['video']!r} has an interval and no times: give them, or say how many"
+            " frames an interval shows (frames=, or [input] frames)"
         )
-    return place
+    seconds = video_seconds(_within(media, "video", record["video"]))
+    zero_length = record.get("zero_length") or zero_length
+    shown = shown_interval(start, end, seconds=seconds, zero_length=zero_length)
+    chosen = {"start": shown[0], "end": shown[1], "times": list(spread_times(*shown, frames))}
+    return chosen if end is not None and start < end else {**chosen, "zero_length": zero_length}
+
+
+def _within(media: Path, name: str, path: Any) -> Path:
+    if not isinstance(path, str):
+        raise InputError(f"{name}={path!r} must be a path, in quotes")
+    try:
+        return inside(media, path)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def _seconds(record: Mapping[str, Any], name: str) -> float | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from carve_stats.errors import InputError
 from carve_stats.replay.evidence._playing import Played, check_whole, last_end, pyav
 from carve_stats.replay.evidence.frames import Encoder, Frame, decode_picture
+from carve_stats.replay.files import inside
 from carve_stats.replay.trajectories import EvidenceItem
 
 __all__ = ["decode_frames", "load_frames", "video_seconds"]
@@ -43,7 +44,8 @@ def load_frames(item: EvidenceItem, media_root: str | Path | None = None) -> tup
     Raises
     ------
     InputError
-        A file that is not there, is no picture, or cannot be decoded.
+        A file that is not there, is no picture, or cannot be decoded; a path that leads out of
+        the media root.
     MissingExtraError
         PyAV is needed and not installed.
     """
@@ -51,12 +53,13 @@ def load_frames(item: EvidenceItem, media_root: str | Path | None = None) -> tup
     if item.frames:
         times = item.times or (None,) * len(item.frames)
         return tuple(
-            _stored_frame(root / path, time) for path, time in zip(item.frames, times, strict=True)
+            _stored_frame(inside(root, path), time)
+            for path, time in zip(item.frames, times, strict=True)
         )
     if item.video is None or not item.times:
         return ()
     png = Encoder("png")
-    return tuple(png.encode(p, t) for t, p in decode_frames(root / item.video, item.times))
+    return tuple(png.encode(p, t) for t, p in decode_frames(inside(root, item.video), item.times))
 
 
 def decode_frames(

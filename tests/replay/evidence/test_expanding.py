@@ -99,6 +99,10 @@ def test_what_is_given_in_full_stays_as_it_is(media, record):
 def test_an_interval_gives_times_spread_over_it(media, interval, frames, policy, shown, expected):
     item = {"video": "film.mkv", "start": interval[0], "end": interval[1]}
     record = expand_item(item, media, frames=frames, zero_length=policy)
+    own = expand_item({**item, "zero_length": policy}, media, frames=frames)
+    assert own == {**record, "zero_length": policy}
+    moment = interval[1] in (None, interval[0])
+    assert record.get("zero_length") == (policy if moment else None)
     assert (record["start"], record["end"]) == shown
     assert numbers(record, media) == expected
     assert all(isinstance(time, float) for time in record["times"])
@@ -109,13 +113,14 @@ def test_an_interval_gives_times_spread_over_it(media, interval, frames, policy,
     [
         ({"frames": "clips/none"}, "frames='clips/none': no folder .* to read .No such file"),
         ({"frames": "film.mkv"}, "no folder .* to read .Not a directory"),
-        ({"frames": "clips/\0"}, "frames=.* must be a path .embedded null"),
-        ({"frames": ".."}, "frames='..' leads out of the media root"),
-        ({"frames": "clips/../../x"}, "leads out of the media root"),
-        ({"frames": "/etc"}, "frames='/etc' leads out of the media root"),
-        ({"frames": "out"}, "frames='out' leads out of the media root"),
-        ({"video": "out/x.mp4", "start": 1.0}, "video='out/x.mp4' leads out of the media root"),
+        ({"frames": "clips/\0"}, "frames: path .* cannot be used .embedded null"),
+        ({"frames": ".."}, "frames: path '..' leads out of the folder"),
+        ({"frames": "clips/../../x"}, "leads out of the folder"),
+        ({"frames": "/etc"}, "frames: path '/etc' leads out of the folder"),
+        ({"frames": "out"}, "frames: path 'out' leads out of the folder"),
+        ({"video": "out/x.mp4", "start": 1.0}, "video: path 'out/x.mp4' leads out of the folder"),
         ({"frames": "clips/empty"}, "holds no JPEG, PNG or WebP picture"),
+        ({"video": "film.mkv", "start": 1.0, "zero_length": "2s"}, "unknown zero_length '2s'"),
         ({"video": "film.mkv"}, "video='film.mkv' has neither times nor a start"),
         ({"video": "film.mkv", "end": 3.0}, "has neither times nor a start"),
         ({"video": "film.mkv", "start": 2.0}, "start=2.0 is the end too"),
@@ -124,13 +129,21 @@ def test_an_interval_gives_times_spread_over_it(media, interval, frames, policy,
         ({"video": "film.mkv", "start": True}, "start=True must be a number of seconds"),
         ({"video": "none.mkv", "start": 1.0, "end": 2.0}, "none.mkv: no such video"),
         ({"video": 3, "start": 1.0, "end": 2.0}, "video=3 must be a path"),
-        ({"video": "a\0b", "start": 1.0, "end": 2.0}, "video=.* must be a path"),
+        (
+            {"video": "a\0b", "start": 1.0, "end": 2.0},
+            "video: path .* cannot be used",
+        ),
     ],
 )
 def test_what_cannot_be_expanded_is_named_in_one_line(media, record, message):
     with pytest.raises(InputError, match=message) as caught:
         expand_item(record, media, frames=4)
     assert "\n" not in str(caught.value)
+
+
+def test_an_interval_needs_a_number_of_frames(media):
+    with pytest.raises(InputError, match=r"how many frames an interval shows .*\[input\] frames"):
+        expand_item({"video": "film.mkv", "start": 1.0, "end": 2.0}, media)
 
 
 def test_pictures_of_a_folder_are_what_they_were(media):
