@@ -53,6 +53,8 @@ from carve_stats.replay.trajectories import Trajectory
 
 __all__ = ["OpenAIAgent", "build"]
 
+PASSING = ("timeout", "patience")
+
 
 class OpenAIAgent:
     """Asks a chat server, with a seed of its own for each replay.

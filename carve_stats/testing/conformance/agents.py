@@ -20,6 +20,7 @@ from carve_stats.testing.conformance.replies import (
     reads_repetition,
 )
 from carve_stats.testing.conformance.requests import other_evidence, sample_requests
+from carve_stats.testing.conformance.seeds import misdeclares
 from carve_stats.testing.conformance.trying import (
     Fact,
     first_failure,
@@ -114,6 +115,10 @@ def verify_agent(
             "repetition", "does not read repetition or attempt",
             over_all(reads_repetition, asks=asks),
         ),
+        Fact(
+            "stochastic", "varies with the seed, or does not, as it declares",
+            lambda one: misdeclares(one, asked),
+        ),
         Fact("request", "leaves the request as it is", over_all(changes_request)),
         Fact("generators", "leaves the global random generators alone", over_all(draws)),
         Fact(
@@ -161,6 +166,10 @@ def _unchecked(agent: Any, deterministic: bool, steady: bool) -> dict[str, str]:
     if not isinstance(agent, Fingerprinted):
         without["fingerprint"] = (
             "it has no method fingerprint(): the run's plan names its class alone"
+        )
+    if getattr(agent, "stochastic", None) is None:
+        without["stochastic"] = (
+            "it has no attribute stochastic: whether replies that repeat are an alarm is not known"
         )
     if not isinstance(agent, Rendering):
         without["render"] = "it has no method render()"

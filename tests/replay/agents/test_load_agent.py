@@ -5,7 +5,13 @@ import sys
 import pytest
 
 from carve_stats.errors import InputError
-from carve_stats.replay.agents import agent_names, load_agent, resolve_options
+from carve_stats.replay.agents import (
+    agent_names,
+    describe_agent,
+    load_agent,
+    opened_agent,
+    resolve_options,
+)
 
 MODULE = """
 def answer(request):
@@ -18,6 +24,13 @@ class Agent:
         return "A"
     class Inner:
         answer = staticmethod(answer)
+
+class Closing:
+    closed = False
+    def __call__(self, request):
+        return "A"
+    def close(self):
+        self.closed = True
 
 def make(*, letter):
     if letter == "?":
@@ -74,6 +87,25 @@ def test_only_paths_of_agents_of_our_own_are_taken_relative_to_a_folder(tmp_path
     assert resolve_options("scripted", {"script": "/s.jsonl"}, tmp_path) == {"script": "/s.jsonl"}
     assert resolve_options("python:mine:make", options, tmp_path) == options
     assert resolve_options("no such agent", options, tmp_path) == options
+
+
+def test_what_changes_no_reply_is_no_part_of_the_plan():
+    given = {"model": "small", "temperature": 1.0, "timeout": 3, "patience": 5}
+    assert describe_agent("openai", given) == {
+        "use": "openai", "model": "small", "temperature": 1.0,
+    }  # fmt: skip
+    command = {"timeout": 3, "processes": 2, "render": True}
+    assert describe_agent("command:cat", command) == {"use": "command:cat", "render": True}
+    assert describe_agent("python:mine:make", given) == {"use": "python:mine:make", **given}
+
+
+def test_an_agent_is_closed_in_the_end(here):
+    with opened_agent("python:my_agent_module:Closing") as agent:
+        assert not agent.closed
+    assert agent.closed
+    with pytest.raises(ZeroDivisionError), opened_agent("python:my_agent_module:Closing") as agent:
+        1 / 0  # noqa: B018
+    assert agent.closed
 
 
 BAD = [

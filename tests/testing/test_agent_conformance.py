@@ -1,30 +1,22 @@
-"""Agents, operators and readers: right ones pass, and each fault is named by its check."""
+"""Agents: right ones pass, and each fault is named by its check."""
 
 import itertools
-import json
 import random
 import sys
 import threading
 
 import numpy as np
-import pandas
 import pytest
-from log_forms import count_by_hand
 
-from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
-from carve_stats.logs.reader import read_replays
 from carve_stats.replay.evidence.frames import decode_picture
 from carve_stats.replay.protocols import ReplayReply
-from carve_stats.testing.conformance import verify_agent, verify_operator, verify_reader
+from carve_stats.testing.conformance import verify_agent
 from carve_stats.testing.conformance.requests import other_evidence, png, sample_requests
 
 
 def failed(verification):
     return {check.name for check in verification.failed}
-
-
-# Agents
 
 
 def looks(request):
@@ -287,21 +279,6 @@ def test_of_an_agent_said_to_draw_that_does_not_the_condition_is_checked():
     assert verification["repeatable"].passed is None
 
 
-@pytest.mark.parametrize("verify", [verify_agent, verify_operator])
-@pytest.mark.parametrize("wrong", [5, None, "agent", Whole])
-def test_what_cannot_be_called_is_refused(verify, wrong):
-    with pytest.raises(InputError, match=r"must be callable|give an instance") as refusal:
-        verify(wrong)
-    assert "\n" not in str(refusal.value)
-
-
-def test_a_reader_that_cannot_be_called_is_refused():
-    with pytest.raises(InputError, match="read=5 must be callable, it is int"):
-        verify_reader(5, as_json)
-    with pytest.raises(InputError, match="write=None must be callable"):
-        verify_reader(by_hand(), None)
-
-
 def test_no_request_is_refused():
     with pytest.raises(InputError, match="requests is empty"):
         verify_agent(looks, requests=[])
@@ -318,240 +295,8 @@ def test_the_sample_pictures_are_pictures(rng):
     assert (frames[0] != frames[2]).any()
 
 
-# Operators
-
-
-class Operator:
-    """Turns a frame round, or not, by its seed."""
-
-    def __call__(self, pixels, /, *, seed):
-        return np.roll(pixels, seed, axis=(0, 1))
-
-    def parameters(self):
-        return {"name": "roll"}
-
-
-class FirstPixel(Operator):
-    def __call__(self, pixels, /, *, seed):
-        pixels[0, 0] = seed % 256
-        return pixels.copy()
-
-
-class SquareOnly(Operator):
-    def __call__(self, pixels, /, *, seed):
-        return np.roll(pixels, seed, axis=(0, 1)).transpose(1, 0, 2)
-
-
-class EvenOnly(Operator):
-    """Loses the last column where the width is odd."""
-
-    def __call__(self, pixels, /, *, seed):
-        return np.roll(pixels, seed, axis=0)[:, : max(1, pixels.shape[1] // 2 * 2)]
-
-
-class Floats(Operator):
-    def __call__(self, pixels, /, *, seed):
-        return np.roll(pixels, seed, axis=(0, 1)) * 1.0
-
-
-class OwnSeed(Operator):
-    def __call__(self, pixels, /, *, seed):
-        return np.random.default_rng().permuted(pixels)
-
-
-class NoSeed(Operator):
-    def __call__(self, pixels, /, *, seed):
-        return pixels[::-1]
-
-
-class GlobalSeed(Operator):
-    def __call__(self, pixels, /, *, seed):
-        np.random.seed(seed % 2**32)  # noqa: NPY002
-        return np.random.permutation(pixels)  # noqa: NPY002
-
-
-class MemoryOrder(Operator):
-    def __call__(self, pixels, /, *, seed):
-        return np.roll(pixels.ravel(order="K"), seed).reshape(pixels.shape)
-
-
-class SharedBuffer(Operator):
-    """Hands out the array that its next call writes to."""
-
-    def __init__(self):
-        self.buffer = np.zeros((16, 17, 3), np.uint8)
-
-    def __call__(self, pixels, /, *, seed):
-        if pixels.shape != self.buffer.shape:
-            return np.roll(pixels, seed, axis=(0, 1))
-        self.buffer[:] = np.roll(pixels, seed, axis=(0, 1))
-        return self.buffer
-
-
-class Unnamed(Operator):
-    def parameters(self):
-        return {"strength": 1}
-
-
-class NumPyParameter(Operator):
-    def parameters(self):
-        return {"name": "roll", "strength": np.float32(1)}
-
-
-class ByParity(Operator):
-    def __call__(self, pixels, /, *, seed):
-        return np.roll(pixels, seed % 2, axis=(0, 1))
-
-
-class Masked(Operator):
-    def __call__(self, pixels, /, *, seed):
-        return np.ma.MaskedArray(np.roll(pixels, seed, axis=(0, 1)))
-
-
-class NeedsContrast(Operator):
-    def __call__(self, pixels, /, *, seed):
-        if pixels.size > 3 and pixels.std() == 0:
-            raise ValueError("no contrast")
-        return np.roll(pixels, seed, axis=(0, 1))
-
-
-class NeedsLight(Operator):
-    def __call__(self, pixels, /, *, seed):
-        if not pixels.any():
-            raise ValueError("too dark")
-        return np.roll(pixels, seed, axis=(0, 1))
-
-
-class NeedsThreeRows(Operator):
-    def __call__(self, pixels, /, *, seed):
-        if pixels.shape[:2] == (2, 3):
-            raise ValueError("too small")
-        return np.roll(pixels, seed, axis=(0, 1))
-
-
-WRONG_OPERATORS = {
-    ByParity: ("seeds", "a frame of 16 x 17 pixels, seed 0: it gives only 2 frames for the seeds"),
-    Masked: ("shape and type", "a frame of 1 x 1 pixels, seed 0: it gives a MaskedArray"),
-    NeedsContrast: ("shape and type", "a black frame of 1 x 7 pixels, seed 0: it raises"),
-    NeedsLight: ("shape and type", "a black frame of 1 x 1 pixels, seed 0: it raises"),
-    NeedsThreeRows: ("shape and type", "a frame of 2 x 3 pixels, seed 0: it raises"),
-    FirstPixel: ("input", "a frame of 1 x 1 pixels, seed 0"),
-    SquareOnly: ("shape and type", "a frame of 1 x 2 pixels, seed 0"),
-    EvenOnly: ("shape and type", "a frame of 2 x 3 pixels, seed 0"),
-    Floats: ("shape and type", "a frame of 1 x 1 pixels, seed 0"),
-    OwnSeed: ("repeatable", "a frame of"),
-    NoSeed: ("seeds", "a frame of 16 x 17 pixels"),
-    GlobalSeed: ("generators", "a frame of 1 x 1 pixels, seed 0"),
-    MemoryOrder: ("layout", "a frame of"),
-    SharedBuffer: ("kept frames", "a frame of 16 x 17 pixels, seed 0: a later call"),
-    Unnamed: ("parameters", "{'strength': 1} has no name"),
-    NumPyParameter: ("parameters", "{'name': 'roll', 'strength': "),
-}
-
-
-def test_a_right_operator_passes():
-    verification = verify_operator(Operator())
-    assert verification.passed, str(verification)
-
-
-@pytest.mark.parametrize("make", WRONG_OPERATORS)
-def test_each_wrong_operator_is_caught_on_the_smallest_frame(make):
-    check, beginning = WRONG_OPERATORS[make]
-    verification = verify_operator(make())
-    assert check in failed(verification), str(verification)
-    assert verification[check].counterexample.startswith(beginning)
-
-
-def test_a_frame_that_cannot_be_written_to_is_enough():
-    class Writing(Operator):
-        def __call__(self, pixels, /, *, seed):
-            pixels[:] = pixels
-            return np.roll(pixels, seed, axis=(0, 1))
-
-    found = verify_operator(Writing())["input"].counterexample
-    assert found == (
-        "a frame of 1 x 1 pixels, seed 0: it raises ValueError: assignment destination is read-only"
-    )
-
-
-# Readers
-
-
-def as_json(records, folder):
-    path = folder / "log.json"
-    path.write_text(json.dumps(records))
-    return path
-
-
-def by_hand(**faults):
-    """A reader of such files, and of lists of them, in plain Python; with faults on request."""
-
-    def read(source):
-        paths = source if isinstance(source, list) else [source]
-        records = [one for path in paths for one in json.loads(path.read_text())]
-        return count_by_hand(records, **faults)
-
-    return read
-
-
-def test_right_readers_pass():
-    assert verify_reader(by_hand(), as_json).passed
-    verification = verify_reader(read_replays, lambda records, folder: pandas.DataFrame(records))
-    assert verification.passed, str(verification)
-
-
-FAULTS = {
-    # fault: (checks that must fail, records in the smallest log)
-    "invalid_as_none": ({"invalid"}, 1),
-    "invalid_as_flip": ({"invalid"}, 1),
-    "last_attempt": ({"retries"}, 2),
-    "copies_count": ({"duplicates"}, 2),
-    "arms_swapped": ({"counts"}, 1),
-    "last_record_lost": ({"counts", "accounting"}, 1),
-    "numbers_as_ids": ({"ids"}, 1),
-    "first_line_wins": ({"row order"}, 2),
-    "no_ledger": ({"accounting"}, 1),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_each_wrong_reader_is_caught_with_a_smallest_log(fault):
-    expected, records = FAULTS[fault]
-    verification = verify_reader(by_hand(**{fault: True}), as_json)
-    assert expected <= failed(verification), str(verification)
-    for name in expected:
-        shown = verification[name].counterexample
-        assert shown.startswith(f"{records} record{'s' * (records > 1)} ("), shown
-
-
-def test_a_wrong_reader_is_read_a_bounded_number_of_times_and_says_how_far_it_is():
-    reads, told = [], []
-
-    def read(source):
-        reads.append(source)
-        found = by_hand(last_attempt=True)(source)
-        if len(found) > 1:
-            raise ValueError("two questions")
-        return found
-
-    verification = verify_reader(read, as_json, progress=lambda *one: told.append(one))
-    assert {"retries", "counts"} <= failed(verification)
-    assert verification["counts"].smallest is False
-    assert verification["counts"].counterexample.startswith("2 records (")
-    assert len(reads) < 1000
-    assert told == [(i, 8) for i in range(9)]
-
-
-def test_a_reader_of_single_sources_says_so():
-    verification = verify_reader(by_hand(), as_json, several=False)
-    assert verification.passed
-    assert verification["parts"].passed is None
-
-
-def test_a_reader_that_raises_is_told_without_the_place_of_the_temporary_file():
-    def read(path):
-        raise ValueError(f"{path}: what is this?")
-
-    found = verify_reader(read, as_json)["counts"].counterexample
-    assert found.endswith("it raises ValueError: log.json: what is this?")
-    assert isinstance(count_by_hand([]), ReplayCounts)
+@pytest.mark.parametrize("wrong", [5, None, "agent", Whole])
+def test_what_cannot_be_called_is_refused(wrong):
+    with pytest.raises(InputError, match=r"must be callable|give an instance") as refusal:
+        verify_agent(wrong)
+    assert "\n" not in str(refusal.value)
