@@ -97,6 +97,12 @@ class RunStopping:
     expected: Curtailment | None = None
     whom: str = ""
 
+    def expected_replays(self) -> dict[str, float] | None:
+        """SHAM and DESTROY replays that are expected of a question."""
+        if self.expected is None:
+            return None
+        return {"sham": self.expected.sham, "destroy": self.expected.destroy}
+
     def announce(self) -> str:
         """Lines to be said before a run starts.
 

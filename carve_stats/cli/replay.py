@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from carve_stats.cli._output import echo_json, json_option, progress_bar, resumable
+from carve_stats.cli._spending import read_limit, spending_options, spent, tell_limit
 from carve_stats.cli._stopping import (
     plan_run,
     plan_summary,
@@ -48,6 +49,7 @@ __all__ = ["replay"]
     metavar="I/N",
     help="The I-th of N parts of the questions, from 1: jobs that share the store take one each.",
 )
+@spending_options
 @stopping_options
 @click.option(
     "--pilot",
@@ -61,6 +63,8 @@ def replay(
     config: str,
     limit: int | None,
     shard: str | None,
+    dry_run: bool,
+    like: str | None,
     minimum: str | None,
     as_json: bool,
     **overrides: Any,
@@ -73,8 +77,12 @@ def replay(
     With --stop-when-decided the SHAM and DESTROY replays of a question are made one after
     another, and no more once it is decided: fewer replays, the same decisions. Such a run keeps
     its plan and so its k; more questions top it up.
+
+    --max-calls and --max-cost end the command when the whole run has spent so much: what is in
+    flight is finished, and a larger limit goes on. Jobs that share a store see what others have
+    spent when they begin only.
     """
-    from carve_stats.replay.agents import load_agent, resolve_options
+    from carve_stats.replay.agents import describe_agent, opened_agent, resolve_options
     from carve_stats.replay.config import read_config
     from carve_stats.replay.loop import run_replays
     from carve_stats.replay.operators import load_operator
@@ -83,8 +91,14 @@ def replay(
     settings = read_config(config, minimum=read_minimum(minimum), **overrides)
     if limit is not None and limit < 1:
         raise InputError(f"--limit {limit} must be at least 1")
+    spend_limit = read_limit(settings, dry_run=dry_run, like=like)
     part, parts = (1, 1) if shard is None else _read_shard(shard)
-    trajectories = read_trajectories(settings.trajectories)[:limit]
+    trajectories = read_trajectories(
+        settings.trajectories,
+        media=settings.media,
+        frames=settings.frames,
+        zero_length=settings.zero_length,
+    )[:limit]
     if parts > len(trajectories):
         raise InputError(f"--shard {shard}: there are {len(trajectories)} questions to share")
     trajectories = trajectories[part - 1 :: parts]
@@ -102,37 +116,64 @@ def replay(
     sys.path.insert(0, str(folder))
     options = resolve_options(settings.agent.name, settings.agent.options, folder)
     # What the agent prints is not what the command answers.
-    with contextlib.redirect_stdout(sys.stderr):
-        agent = load_agent(settings.agent.name, **options)
+    with (
+        contextlib.redirect_stdout(sys.stderr),
+        opened_agent(settings.agent.name, **options) as agent,
+    ):
         if stopping is not None:
             click.echo(stopping.announce(), err=True)
-        with progress_bar("replays" if stopping is None else "replays made or spared") as progress:
-            status = run_replays(
+        given: dict[str, Any] = {
+            "k": settings.k,
+            "store": settings.store,
+            "seed": settings.seed,
+            "conditions": settings.conditions,
+            "attempts": settings.attempts,
+            "workers": settings.workers,
+            "stochastic": settings.stochastic,
+            "operator": load_operator(settings.operator.name, **settings.operator.options),
+            "encoder": settings.encoder,
+            "crop": settings.crop,
+            "media": settings.media,
+            "agent_spec": describe_agent(settings.agent.name, settings.agent.options),
+            "stopping": None if stopping is None else stopping.plan,
+        }
+        if dry_run:
+            from carve_stats.replay.pricing import price_run
+
+            price = price_run(
                 agent,
                 trajectories,
-                k=settings.k,
-                store=settings.store,
-                seed=settings.seed,
-                conditions=settings.conditions,
-                attempts=settings.attempts,
-                workers=settings.workers,
-                engine=settings.engine,
-                stochastic=settings.stochastic,
-                operator=load_operator(settings.operator.name, **settings.operator.options),
-                encoder=settings.encoder,
-                crop=settings.crop,
-                media=settings.media,
-                agent_spec={"use": settings.agent.name, **settings.agent.options},
-                progress=progress,
-                stopping=None if stopping is None else stopping.plan,
+                **given,
+                canary=settings.canary != "off",
+                expected=None if stopping is None else stopping.expected_replays(),
+                prices=settings.prices,
+                like=like,
             )
+        else:
+            what = "replays" if stopping is None else "replays made or spared"
+            with progress_bar(what) as progress:
+                status = run_replays(
+                    agent,
+                    trajectories,
+                    **given,
+                    engine=settings.engine,
+                    progress=progress,
+                    limit=spend_limit,
+                )
+    if dry_run:
+        echo_json(price.to_dict()) if as_json else click.echo(str(price))
+        return
     if as_json:
         summary = {} if stopping is None else {"stopping": plan_summary(stopping.plan)}
+        if spend_limit is not None:
+            summary["spent"] = spent(spend_limit)
         echo_json({"store": str(settings.store), **status.to_dict(), **summary})
     else:
         click.echo(f"{settings.store}: {status}")
         if stopping is not None:
             click.echo(tell_saving(stopping.plan, status, expected=stopping.expected))
+        if spend_limit is not None and (line := tell_limit(spend_limit)):
+            click.echo(line)
 
 
 def _read_shard(shard: str) -> tuple[int, int]:

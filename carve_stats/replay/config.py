@@ -17,6 +17,8 @@
     [input]
     trajectories = "trajectories.jsonl"
     media = "media"                    # the folder of the trajectories file if not given
+    frames = 4                         # of an interval of a video without times
+    zero_length = "1s"                 # what a moment of a video shows: "none", "1s", "10s"
 
     [agent]
     use = "python:my_agent:answer"     # the other entries are the agent's own options
@@ -36,6 +38,11 @@
     pilot = "pilot.jsonl"              # logs of like questions, for what is expected of them
     changed = 0.01                     # share of decisions that may change; 0 if not given
 
+    [cost]                             # limits of the whole run
+    prices = "prices.toml"             # what models cost
+    max_calls = 10000
+    max_cost = 20.0                    # in the currency of the prices
+
 `store`, `seed`, `k`, `trajectories` and `use` are needed. Paths are relative to the file.
 """
 
@@ -52,7 +59,9 @@ from carve_stats.counts import CONDITIONS
 from carve_stats.errors import ConfigError, InputError, unknown_name
 from carve_stats.replay.engines import ENGINES
 from carve_stats.replay.evidence.frames import Encoder
+from carve_stats.replay.evidence.intervals import ZERO_LENGTH
 from carve_stats.replay.extent import check_replays
+from carve_stats.replay.limits import check_max_calls, check_max_cost
 
 __all__ = [
     "CANARY_MODES",
@@ -79,17 +88,21 @@ _ENTRIES: dict[str, tuple[str, ...]] = {
         "stochastic",
         "crop",
     ),
-    "input": ("trajectories", "media"),
+    "input": ("trajectories", "media", "frames", "zero_length"),
     "agent": ("use",),
     "operator": ("name",),
     "encoder": ("format", "quality"),
     "stopping": ("rule", "order", "minimum", "pilot", "changed"),
+    "cost": ("prices", "max_calls", "max_cost"),
 }
 _OWN_OPTIONS = ("agent", "operator")
 _NEEDED = (("run", "store"), ("run", "seed"), ("run", "k"), ("input", "trajectories"),
            ("agent", "use"))  # fmt: skip
-_PATHS = (("run", "store"), ("input", "trajectories"), ("input", "media"), ("stopping", "pilot"))
-_OVERRIDES = {name: table for table in ("run", "input", "stopping") for name in _ENTRIES[table]}
+_PATHS = (("run", "store"), ("input", "trajectories"), ("input", "media"), ("stopping", "pilot"),
+          ("cost", "prices"))  # fmt: skip
+_OVERRIDES = {
+    name: table for table in ("run", "input", "stopping", "cost") for name in _ENTRIES[table]
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +162,10 @@ class RunConfig:
         The trajectories file.
     media : Path
         The folder that paths in it are relative to.
+    frames : int or None
+        See `read_trajectories`.
+    zero_length : str or None
+        See `read_trajectories`.
     agent, operator : NamedOptions
         What answers, and what destroys.
     conditions : tuple of str
@@ -165,6 +182,12 @@ class RunConfig:
         How frames are encoded.
     stopping : StoppingOptions or None
         When questions are to be stopped; None where every replay is made.
+    prices : Path or None
+        The price file.
+    max_calls : int or None
+        See `SpendLimit`.
+    max_cost : float or None
+        See `SpendLimit`.
     """
 
     store: Path
@@ -174,6 +197,8 @@ class RunConfig:
     media: Path
     agent: NamedOptions
     operator: NamedOptions = NamedOptions("phase")
+    frames: int | None = None
+    zero_length: str | None = None
     conditions: tuple[str, ...] = CONDITIONS
     attempts: int = 1
     workers: int = 1
@@ -183,6 +208,9 @@ class RunConfig:
     crop: float = 0.02
     encoder: Encoder = Encoder()  # noqa: RUF009 (frozen)
     stopping: StoppingOptions | None = None
+    prices: Path | None = None
+    max_calls: int | None = None
+    max_cost: float | None = None
 
 
 def read_config(path: str | os.PathLike[str], **overrides: Any) -> RunConfig:
@@ -193,9 +221,9 @@ def read_config(path: str | os.PathLike[str], **overrides: Any) -> RunConfig:
     path : path
         A TOML file as this module's text describes it.
     **overrides
-        Entries of ``[run]``, ``[input]`` and ``[stopping]`` that win over the file's, as flags of
-        a command line do; None leaves the file's. Paths among them are relative to the current
-        directory.
+        Entries of ``[run]``, ``[input]``, ``[stopping]`` and ``[cost]`` that win over the file's,
+        as flags of a command line do; None leaves the file's. Paths among them are relative to
+        the current directory.
 
     Returns
     -------
@@ -266,9 +294,15 @@ def _config(tables: dict[str, Any], folder: Path, overrides: Mapping[str, Any]) 
     for name in ("attempts", "workers"):
         if ("run", name) in values:
             given[name] = _whole(name, values["run", name], least=1)
-    for name, known in (("engine", ENGINES), ("canary", CANARY_MODES)):
-        if ("run", name) in values:
-            given[name] = _one_of(name, values["run", name], known)
+    if ("input", "frames") in values:
+        given["frames"] = _whole("frames", values["input", "frames"], least=1, table="input")
+    for table, name, known in (
+        ("run", "engine", ENGINES),
+        ("run", "canary", CANARY_MODES),
+        ("input", "zero_length", tuple(ZERO_LENGTH)),
+    ):
+        if (table, name) in values:
+            given[name] = _one_of(f"[{table}] {name}", values[table, name], known)
     if ("run", "stochastic") in values:
         given["stochastic"] = _flag("stochastic", values["run", "stochastic"])
     if ("run", "conditions") in values:
@@ -284,6 +318,7 @@ def _config(tables: dict[str, Any], folder: Path, overrides: Mapping[str, Any]) 
     stopping = {name: value for (table, name), value in values.items() if table == "stopping"}
     if stopping or "stopping" in tables:
         given["stopping"] = read_stopping_options(stopping)
+    given.update(_cost({name: value for (table, name), value in values.items() if table == "cost"}))
     return RunConfig(
         store=values["run", "store"],
         seed=_whole("seed", values["run", "seed"], least=0),
@@ -308,16 +343,26 @@ def _text(place: tuple[str, str], value: object) -> str:
     return value
 
 
-def _whole(name: str, value: object, *, least: int) -> int:
+def _whole(name: str, value: object, *, least: int, table: str = "run") -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"[run] {name}={value!r} must be a whole number of at least {least}")
+        raise InputError(f"[{table}] {name}={value!r} must be a whole number of at least {least}")
     return value
 
 
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in known:
-        raise InputError(f"[run] {name}={value!r} must be one of {', '.join(known)}")
+        raise InputError(f"{name}={value!r} must be one of {', '.join(known)}")
     return value
+
+
+def _cost(entries: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "max_calls" in entries:
+        check_max_calls("[cost] max_calls (--max-calls)", entries["max_calls"])
+    if "max_cost" in entries:
+        check_max_cost("[cost] max_cost (--max-cost)", entries["max_cost"])
+        if "prices" not in entries:
+            raise InputError("[cost] max_cost (--max-cost) needs the entry prices (--prices)")
+    return entries
 
 
 def _flag(name: str, value: object) -> bool:

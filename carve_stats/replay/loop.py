@@ -11,13 +11,14 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import AgentError, InputError, one_line, unknown_name
 from carve_stats.replay.engines import choose_engine, run_engine
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.extent import check_replays
+from carve_stats.replay.limits import SpendLimit
 from carve_stats.replay.operators import Operator, load_operator
 from carve_stats.replay.parsing import PARSER_VERSION
 from carve_stats.replay.plan import RunPlan
@@ -38,7 +39,7 @@ from carve_stats.replay.work import Work
 if TYPE_CHECKING:
     from carve_stats.law.stopping import StoppingPlan
 
-__all__ = ["run_replays"]
+__all__ = ["PreparedRun", "prepare_run", "run_replays"]
 
 
 def run_replays(
@@ -61,6 +62,7 @@ def run_replays(
     agent_spec: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
     stopping: StoppingPlan | None = None,
+    limit: SpendLimit | None = None,
 ) -> RunStatus:
     """Run the replays that a run does not have yet.
 
@@ -115,6 +117,9 @@ def run_replays(
         Make SHAM and DESTROY replays of a question one after another as it says, and none once
         the question is decided. It must be for the same `k`, and its rule without ``=``. An
         invalid replay is spent: it is not made up for. SELF replays are all made.
+    limit : SpendLimit, optional
+        What the whole run may spend. Where it lets no more replays be made, those in flight are
+        finished, and `SpendLimit.reached` says so; it is no part of the plan.
 
     Returns
     -------
@@ -148,17 +153,123 @@ def run_replays(
     ...                       store=folder, seed=1))
     9 of 9 replays done (9 valid, 0 invalid)
     """
+    _check_whole("workers", workers, least=1)
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress={progress!r} must be callable")
+    if limit is not None and not isinstance(limit, SpendLimit):
+        raise InputError(f"limit={limit!r} must be a SpendLimit, as SpendLimit(max_calls=100)")
+    prepared = prepare_run(
+        agent,
+        trajectories,
+        k=k,
+        store=store,
+        seed=seed,
+        conditions=conditions,
+        attempts=attempts,
+        stochastic=stochastic,
+        operator=operator,
+        encoder=encoder,
+        crop=crop,
+        media=media,
+        equal=equal,
+        agent_spec=agent_spec,
+        stopping=stopping,
+    )
+    chosen = choose_engine(engine, agent, workers=workers)
+    trajectories = prepared.trajectories
+    with RunStore.open(
+        prepared.store, prepared.plan, k=prepared.k, trajectories=trajectories
+    ) as run:
+        replayer = Replayer(
+            agent=agent,
+            renderer=prepared.renderer,
+            run_id=run.run_id,
+            seed=seed,
+            equal=equal,
+            stopping=None if stopping is None else stopping.sha256,
+        )
+        if limit is not None:
+            limit.begin(run, captions=isinstance(agent, Rendering))
+        work = Work(run, trajectories, prepared.k, progress, limit=limit)
+        if limit is not None and limit.alone:
+            run_engine(choose_engine(engine, agent, workers=1), replayer, work)
+            limit.release()
+        run_engine(chosen, replayer, work)
+        if limit is not None:
+            limit.end(held=work.held)
+        return run.progress.status()
+
+
+class PreparedRun(NamedTuple):
+    """A run of which everything that can be wrong has been looked at, and nothing is written.
+
+    Parameters
+    ----------
+    trajectories : list of Trajectory
+        The questions.
+    k : dict of str to int
+        Replays of each question, by condition.
+    store : Path
+        The run's directory.
+    plan : RunPlan
+        What all replays have in common.
+    renderer : EvidenceRenderer
+        What prepares evidence.
+    """
+
+    trajectories: list[Trajectory]
+    k: dict[str, int]
+    store: Path
+    plan: RunPlan
+    renderer: EvidenceRenderer
+
+
+def prepare_run(
+    agent: Agent,
+    trajectories: Sequence[Trajectory],
+    *,
+    k: int | Mapping[str, int],
+    store: str | Path,
+    seed: int,
+    conditions: Sequence[str] = CONDITIONS,
+    attempts: int = 1,
+    stochastic: bool | None = None,
+    operator: Operator | None = None,
+    encoder: Encoder | None = None,
+    crop: float = 0.02,
+    media: str | Path | None = None,
+    equal: Callable[[str, str], bool] | None = None,
+    agent_spec: Mapping[str, Any] | None = None,
+    stopping: StoppingPlan | None = None,
+) -> PreparedRun:
+    """Look at everything that can be wrong with a run, without a call and without writing.
+
+    Parameters
+    ----------
+    agent, trajectories, k, store, seed, conditions, attempts, stochastic, operator, encoder, crop
+        As for `run_replays`.
+    media, equal, agent_spec, stopping
+        As for `run_replays`.
+
+    Returns
+    -------
+    PreparedRun
+        What `run_replays` begins with.
+
+    Raises
+    ------
+    InputError
+        Something that cannot be right.
+    """
     trajectories = _check_list("trajectories", trajectories)
     conditions = _check_conditions(conditions)
     replays = _check_k(k, conditions)
     _check_whole("attempts", attempts, least=1)
-    _check_whole("workers", workers, least=1)
     _check_whole("seed", seed, least=0)
     _check_trajectories(trajectories, equal)
     if not callable(agent):
         raise InputError(f"agent={agent!r} must be callable with a ReplayRequest")
-    _check_parts(operator, encoder, equal, progress, agent_spec)
-    chosen = choose_engine(engine, agent, workers=workers)
+    _check_parts(operator, encoder, equal, agent_spec)
     if stopping is not None:
         stopping = check_stopping(stopping, replays)
     store = _check_path("store", store).absolute()  # an agent may change the current directory
@@ -189,18 +300,7 @@ def run_replays(
         parser_version=PARSER_VERSION,
         stopping=None if stopping is None else stopping.to_dict(),
     )
-    with RunStore.open(store, plan, k=replays, trajectories=trajectories) as run:
-        replayer = Replayer(
-            agent=agent,
-            renderer=renderer,
-            run_id=run.run_id,
-            seed=seed,
-            equal=equal,
-            stopping=None if stopping is None else stopping.sha256,
-        )
-        work = Work(run, trajectories, replays, progress)
-        run_engine(chosen, replayer, work)
-        return run.progress.status()
+    return PreparedRun(trajectories, replays, store, plan, renderer)
 
 
 def _check_conditions(conditions: Sequence[str]) -> tuple[str, ...]:
@@ -253,7 +353,7 @@ def _check_path(name: str, value: Any) -> Path:
     return path
 
 
-def _check_parts(operator: Any, encoder: Any, equal: Any, progress: Any, agent_spec: Any) -> None:
+def _check_parts(operator: Any, encoder: Any, equal: Any, agent_spec: Any) -> None:
     if operator is not None and not (
         callable(operator) and callable(getattr(operator, "parameters", None))
     ):
@@ -263,9 +363,8 @@ def _check_parts(operator: Any, encoder: Any, equal: Any, progress: Any, agent_s
         )
     if encoder is not None and not isinstance(encoder, Encoder):
         raise InputError(f"encoder={encoder!r} must be an Encoder, as Encoder('png')")
-    for name, value in (("equal", equal), ("progress", progress)):
-        if value is not None and not callable(value):
-            raise InputError(f"{name}={value!r} must be callable")
+    if equal is not None and not callable(equal):
+        raise InputError(f"equal={equal!r} must be callable")
     if agent_spec is not None and not isinstance(agent_spec, Mapping):
         raise InputError(f"agent_spec={agent_spec!r} must map names to plain values")
 

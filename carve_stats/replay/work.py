@@ -9,9 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from itertools import chain
 from typing import NamedTuple
 
 from carve_stats.errors import AgentError
+from carve_stats.replay.limits import SpendLimit
 from carve_stats.replay.protocols import Evidence
 from carve_stats.replay.records import Replay
 from carve_stats.replay.store import RunStore
@@ -53,6 +55,8 @@ class Work:
         Replays of each question, by condition.
     progress : callable, optional
         Called with the number of replays done and the number asked for.
+    limit : SpendLimit, optional
+        What the run may spend; it has begun.
     """
 
     def __init__(
@@ -61,10 +65,15 @@ class Work:
         trajectories: Sequence[Trajectory],
         k: Mapping[str, int],
         progress: Callable[[int, int], None] | None = None,
+        *,
+        limit: SpendLimit | None = None,
     ) -> None:
         self._store = store
         self._k = k
         self._tell = progress
+        self._limit = limit
+        self._held: list[Lane] = []
+        self._held_at = -1
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._failed_in_a_row = 0
@@ -81,10 +90,21 @@ class Work:
         """How many replays are still to be made, or spared."""
         return self._total - self._done
 
+    @property
+    def held(self) -> bool:
+        """Whether the limit holds replays back."""
+        return bool(self._held)
+
     def next_lane(self) -> Lane | None:
-        """A lane that nobody has; None where none is left, or no more is to be made."""
+        """A lane that nobody has; None where none is left, or no more is to be made now."""
         with self._lock:
-            return None if self._stopped.is_set() else next(self._lanes, None)
+            if self._stopped.is_set():
+                return None
+            if self._limit is not None and self._held:
+                # What a replay in flight leaves over may be enough for another: whoever makes it
+                # asks again, so that the last to ask is not refused for what another has reserved.
+                return None if self._held_at == self._limit.settled else self._held.pop()
+            return next(self._lanes, None)
 
     def replays(self, lane: Lane) -> Iterator[tuple[str, int, int]]:
         """What is to be made in a lane, each when what came before it is stored.
@@ -106,6 +126,11 @@ class Work:
             while (attempt := next_attempt(question, condition, repetition)) is not None:
                 if self._stopped.is_set():
                     return
+                if self._limit is not None:
+                    settled = self._limit.settled
+                    if not self._limit.admits((question, condition, repetition, attempt)):
+                        self._hold(lane, (condition, repetition), settled)
+                        return
                 yield condition, repetition, attempt
             self._count(1)
         if lane.walked:
@@ -122,9 +147,12 @@ class Work:
         Raises
         ------
         AgentError
-            The agent could not be reached for many replays in a row.
+            The agent could not be reached for many replays in a row, or what the replay cost cannot
+            be known and there is a limit to it.
         """
         self._store.append(replay)
+        if self._limit is not None:
+            self._limit.add(replay)
         if replay.status != "transport_error":
             self._failed_in_a_row = 0
             return
@@ -172,6 +200,11 @@ class Work:
     def _walk(self, question: str) -> Iterator[tuple[str, int]]:
         while (walk := self._store.progress.walk(question)).next_condition is not None:
             yield walk.next_condition, walk.sham if walk.next_condition == "sham" else walk.destroy
+
+    def _hold(self, lane: Lane, step: tuple[str, int], settled: int) -> None:
+        with self._lock:
+            self._held.append(lane._replace(steps=chain((step,), lane.steps)))
+            self._held_at = settled
 
     def _count(self, replays: int) -> None:
         if replays:

@@ -59,7 +59,8 @@ def test_status_limit_top_up_and_nothing_to_do(folder, command_json, command):
     assert command_json("replay", "audit.toml", "--k", 4)["done"] == 480
     status = command_json("status", "run")
     assert set(status) == {"planned", "done", "valid", "invalid", "attempts", "duplicates",
-                           "torn_lines", "spared", "stopped", "questions", "finished"}  # fmt: skip
+                           "torn_lines", "spared", "stopped", "questions", "finished",
+                           "independence", "canary", "transport"}  # fmt: skip
     assert status["planned"] == status["done"] == 480
     before = {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()}
     code, out, _ = command("replay", "audit.toml")
@@ -218,7 +219,8 @@ def test_stopping_when_decided_makes_fewer_replays_and_says_so(folder, command, 
     segment = next((folder / "run/segments").iterdir())
     record = json.loads(segment.read_bytes().splitlines()[0])
     assert record["stopping"] == status["stopping"]["sha256"]
-    assert command_json("status", "run") == {n: v for n, v in status.items() if n != "store"}
+    del status["store"]
+    assert command_json("status", "run").items() >= status.items()
     _, told, _ = command("status", "run")
     assert told.splitlines()[1] == (
         "stopping: score <= 0 in order optimal; every question gets at least 1 of 3 SHAM and 1 of 3"

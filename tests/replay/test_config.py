@@ -160,7 +160,7 @@ BAD = [
     ("[agent]", '[stopping]\nrule = "sign"\nchanged = true\n[agent]', r"changed=True .* must be"),
     ("[agent]", '[stopping]\nrule = "sign"\nchanged = 0.1\norder = "alternate"\n[agent]',
      r"changed=0.1 \(--changed\) needs the order optimal, not 'alternate'"),
-    ("[agent]", "[cost]\nper_call = 3\n[agent]", r"unknown table 'cost'"),
+    ("[agent]", "[spend]\nper_call = 3\n[agent]", r"unknown table 'spend'"),
     ("[input]", "[[input]]", r"must be a table"),
     ("seed = 1", "seed = ", r"not a TOML file: .*line 4"),
 ]  # fmt: skip
