@@ -157,6 +157,7 @@ def replay(
                     trajectories,
                     **given,
                     engine=settings.engine,
+                    canary=settings.canary,
                     progress=progress,
                     limit=spend_limit,
                 )

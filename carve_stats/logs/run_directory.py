@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["is_mine", "scan"]
 
 FIRST_VALID = "the first valid attempt of each repetition counts, since it decided when to stop"
+KEPT_COPIES = (
+    "{n} replays that are no new draws count all the same, since its questions were stopped by"
+    " them: its figures rest on fewer draws than they count"
+)
 TWICE = (
     "{n} further records of replays that have one already, as two processes at once make them: the"
     " first of each is kept, whatever the others say"
@@ -53,17 +57,18 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
 
 
 def _scan(connection: Any, path: Path) -> Scan:
+    from carve_stats.replay.independence import IndependenceTally
+    from carve_stats.replay.new_draws import find_copies
     from carve_stats.replay.store import RunStore
 
     columns: dict[str, list[str]] = {name: [] for name in RECORD_COLUMNS}
     with RunStore.load(path) as store:
-        records: Iterable[Replay] = store.records()
-        left_out: Mapping[str, int] = {}
+        tally = IndependenceTally(store)
+        records: Iterable[Replay] = tally.watch(store.records())
+        left_out: Counter[str] = Counter()
         if store.stopping is not None:
-            records, left_out = _counting(store)
-        for record in records:
-            for name, values in columns.items():
-                values.append(as_text(getattr(record, name)))
+            records, left_out = _counting(store, records)
+        copies = find_copies(_filling(columns, records), deterministic=tally.declared is False)
         status = store.progress.status()
     notes: tuple[str, ...] = ()
     if not status.finished:
@@ -74,9 +79,18 @@ def _scan(connection: Any, path: Path) -> Scan:
         )
     if status.duplicates:
         notes += (f"{path}: {TWICE.format(n=status.duplicates)}",)
-    if store.stopping is not None and store.plan.attempts > 1:
-        notes += (f"{path}: {FIRST_VALID}",)
-    left_out = {**left_out, "duplicate": status.duplicates, "torn line": status.torn_lines}
+    if store.stopping is not None:
+        if store.plan.attempts > 1:
+            notes += (f"{path}: {FIRST_VALID}",)
+        found = len(copies)
+        copies = {row: why for row, why in copies.items() if columns["condition"][row] == "self"}
+        if found > len(copies):
+            notes += (f"{path}: {KEPT_COPIES.format(n=found - len(copies))}",)
+    if copies:
+        _take_out(columns, copies, path)
+        left_out.update(copies.values())
+    notes += tuple(f"{path}: {alarm}" for alarm in tally.report().alarms)
+    left_out.update({"duplicate": status.duplicates, "torn line": status.torn_lines})
     return scan_columns(
         connection,
         columns,
@@ -93,12 +107,30 @@ def _scan(connection: Any, path: Path) -> Scan:
     )
 
 
-def _counting(store: RunStore) -> tuple[list[Replay], dict[str, int]]:
+def _filling(columns: Mapping[str, list[str]], records: Iterable[Replay]) -> Iterator[Replay]:
+    for record in records:
+        for name, values in columns.items():
+            values.append(as_text(getattr(record, name)))
+        yield record
+
+
+def _take_out(columns: dict[str, list[str]], copies: Mapping[int, str], path: Path) -> None:
+    """Take out of the columns what is no new draw."""
+    for name, values in columns.items():
+        columns[name] = [value for row, value in enumerate(values) if row not in copies]
+    if not columns["condition"]:
+        raise InputError(
+            f"{path}: no replay of it is a new draw, all replies come from a cache: turn it off and"
+            " begin another run"
+        )
+
+
+def _counting(store: RunStore, records: Iterable[Replay]) -> tuple[list[Replay], Counter[str]]:
     """The records by which questions were stopped, one a repetition, and what is left out."""
     walks = {t.question_id: store.progress.walk(t.question_id) for t in store.trajectories()}
     chosen: dict[tuple[str, str, int], Replay] = {}
     left_out: Counter[str] = Counter()
-    for record in sorted(store.records(), key=lambda record: record.key):
+    for record in sorted(records, key=lambda record: record.key):
         question, condition, repetition = key = record.key[:3]
         if store.progress.next_attempt(*key) is not None:
             left_out["invalid so far, with attempts left"] += 1

@@ -57,6 +57,7 @@ from typing import Any
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import ConfigError, InputError, unknown_name
+from carve_stats.replay.canary_report import CANARY_MODES
 from carve_stats.replay.engines import ENGINES
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.evidence.intervals import ZERO_LENGTH
@@ -64,16 +65,12 @@ from carve_stats.replay.extent import check_replays
 from carve_stats.replay.limits import check_max_calls, check_max_cost
 
 __all__ = [
-    "CANARY_MODES",
     "NamedOptions",
     "RunConfig",
     "StoppingOptions",
     "read_config",
     "read_stopping_options",
 ]
-
-CANARY_MODES = ("stop", "warn", "off")
-"""What a canary that fails does to a run; with the last none is sent."""
 
 _ENTRIES: dict[str, tuple[str, ...]] = {
     "run": (

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import AgentError, InputError, one_line, unknown_name
+from carve_stats.replay.canary import send_canary
+from carve_stats.replay.canary_report import CANARY_MODES, read_canary
 from carve_stats.replay.engines import choose_engine, run_engine
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.extent import check_replays
@@ -54,6 +56,7 @@ def run_replays(
     workers: int = 1,
     engine: str = "local",
     stochastic: bool | None = None,
+    canary: str = "stop",
     operator: Operator | None = None,
     encoder: Encoder | None = None,
     crop: float = 0.02,
@@ -96,6 +99,10 @@ def run_replays(
     stochastic : bool, optional
         Whether the agent's replies to one prompt vary; what the agent itself declares if not
         given. See `Declaring` in `carve_stats.replay.protocols`.
+    canary : str
+        Before a run whose evidence has frames a few requests are sent that differ in their
+        pictures alone, two if their replies do. Where those never do, ``stop`` raises an error,
+        ``warn`` logs a warning; ``off`` sends none.
     operator : Operator, optional
         What destroys frames; the phase-randomising one if not given.
     encoder : Encoder, optional
@@ -175,6 +182,8 @@ def run_replays(
         agent_spec=agent_spec,
         stopping=stopping,
     )
+    if canary not in CANARY_MODES:
+        raise InputError(f"canary={canary!r} must be one of {', '.join(CANARY_MODES)}")
     chosen = choose_engine(engine, agent, workers=workers)
     trajectories = prepared.trajectories
     with RunStore.open(
@@ -191,6 +200,8 @@ def run_replays(
         if limit is not None:
             limit.begin(run, captions=isinstance(agent, Rendering))
         work = Work(run, trajectories, prepared.k, progress, limit=limit)
+        if work.left:
+            _look_before(run, replayer, trajectories, canary, limit)
         if limit is not None and limit.alone:
             run_engine(choose_engine(engine, agent, workers=1), replayer, work)
             limit.release()
@@ -198,6 +209,25 @@ def run_replays(
         if limit is not None:
             limit.end(held=work.held)
         return run.progress.status()
+
+
+def _look_before(
+    run: RunStore,
+    replayer: Replayer,
+    trajectories: Sequence[Trajectory],
+    mode: str,
+    limit: SpendLimit | None,
+) -> None:
+    """Send the canary, where there is something that it can find out and it was not sent."""
+    most_frames = max(sum(item.pictured for item in t.evidence) for t in trajectories)
+    if mode == "off" or not most_frames or run.plan.conditions == ("self",):
+        return
+    sent = read_canary(run.path) is None
+    if limit is not None and sent:
+        limit.check_canary(most_frames if isinstance(replayer.agent, Rendering) else 0)
+    report = send_canary(run, replayer, trajectories, mode=mode)
+    if limit is not None and sent and report is not None:
+        limit.add_canary(report)
 
 
 class PreparedRun(NamedTuple):
@@ -274,8 +304,9 @@ def prepare_run(
         stopping = check_stopping(stopping, replays)
     store = _check_path("store", store).absolute()  # an agent may change the current directory
     media = _check_path("media", "." if media is None else media)
-    pictured = any(item.pictured for t in trajectories for item in t.evidence)
-    if pictured:
+    # Whether there are frames to be rendered or not: questions to come may have some.
+    rendered = conditions != ("self",)
+    if rendered:
         operator = load_operator("phase") if operator is None else operator
         encoder = Encoder() if encoder is None else encoder
     renderer = EvidenceRenderer(
@@ -294,9 +325,9 @@ def prepare_run(
         conditions=conditions,
         attempts=attempts,
         agent=_describe_agent(agent, agent_spec, stochastic),
-        operator=operator.parameters() if pictured and operator else None,
-        encoder=asdict(encoder) if pictured and encoder else None,
-        crop=float(crop) if pictured else None,
+        operator=operator.parameters() if rendered and operator else None,
+        encoder=asdict(encoder) if rendered and encoder else None,
+        crop=float(crop) if rendered else None,
         parser_version=PARSER_VERSION,
         stopping=None if stopping is None else stopping.to_dict(),
     )

@@ -31,7 +31,7 @@ class RunPlan:
     agent : mapping
         What the agent is: how it was named, with its options, and its own fingerprint.
     operator : mapping or None
-        Name and parameters of the destroy operator; None where no evidence has frames.
+        Name and parameters of the destroy operator; None where only SELF is run.
     encoder : mapping or None
         Settings of the encoder, likewise.
     crop : float or None

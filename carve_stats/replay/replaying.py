@@ -29,6 +29,7 @@ __all__ = [
     "Waiting",
     "finished",
     "is_coroutine_function",
+    "reply_of_failure",
 ]
 
 T = TypeVar("T")
@@ -230,7 +231,7 @@ class Replayer:
             raise
         except BaseException as error:  # the agent's sys.exit() too is a failure of the agent's
             key = request.question_id, request.condition, request.repetition, request.attempt
-            return _reply_of_failure(error, key)
+            return reply_of_failure(error, key)
 
     async def replay(
         self,
@@ -275,7 +276,7 @@ class Replayer:
         except _NOT_THE_AGENTS:
             raise
         except BaseException as error:  # the agent's sys.exit() too is a failure of the agent's
-            reply = _reply_of_failure(error, key)
+            reply = reply_of_failure(error, key)
         answered = time.perf_counter()
         parsed = judge_reply(reply, trajectory.options)
         flip = None
@@ -381,8 +382,26 @@ def _copy(value: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
-def _reply_of_failure(error: BaseException, key: ReplayKey) -> ReplayReply:
-    """What is stored where the agent could not be reached; other failures stop the run."""
+def reply_of_failure(error: BaseException, key: ReplayKey) -> ReplayReply:
+    """What is stored where the agent could not be reached.
+
+    Parameters
+    ----------
+    error : BaseException
+        What the agent raised.
+    key : ReplayKey
+        Question, condition, repetition and attempt, for the message.
+
+    Returns
+    -------
+    ReplayReply
+        Its text says what was wrong, after `TRANSPORT_MARK`.
+
+    Raises
+    ------
+    AgentError
+        Another failure than one to reach it.
+    """
     said = redact(one_line(error))
     if not _is_transport_failure(error):
         question, condition, repetition, attempt = key

@@ -43,7 +43,7 @@ def test_a_kept_run_is_resumed_and_read_like_any_log(tmp_path, command_json, com
     assert again == first
     assert sorted((tmp_path / "run/segments").iterdir()) == segments
     assert command_json("excess", tmp_path / "run") == first["excess"]
-    assert command_json("status", tmp_path / "run") == first["status"]
+    assert command_json("status", tmp_path / "run").items() >= first["status"].items()
     topped_up = command_json(*arguments, "--store", tmp_path / "run", "--k", 5)
     assert topped_up["status"]["done"] == 50 * 5 * 3
     # With the smaller k again the run still holds, and shows, the larger one; so does the truth.

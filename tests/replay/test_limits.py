@@ -24,7 +24,7 @@ from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import EvidenceItem, Trajectory, write_trajectories
 
 OPTIONS = {"A": "yes", "B": "no"}
-CANARY_OFF = {}
+CANARY_OFF = {"canary": "off"}
 QUESTIONS = [Trajectory(question_id=f"q{i}", answer="A", options=OPTIONS) for i in range(6)]
 PRICES = Prices(
     currency="USD",

@@ -30,7 +30,7 @@ call = 0.02
 image = 0.003
 """
 OPTIONS = {"A": "yes", "B": "no"}
-CANARY_OFF = {}
+CANARY_OFF = {"canary": "off"}
 QUESTIONS = [Trajectory(question_id=f"q{i}", answer="A", options=OPTIONS) for i in range(10)]
 
 

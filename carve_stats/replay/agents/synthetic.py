@@ -32,8 +32,6 @@ class SyntheticAgent:
     options.
     """
 
-    stochastic = True
-
     def __call__(self, request: ReplayRequest, /) -> ReplayReply | str:
         """Answer one replay with an option's label."""
         frozen = request.frozen

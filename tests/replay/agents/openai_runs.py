@@ -115,7 +115,8 @@ class Run:
 
 def run(agent, questions, folder, **settings):
     """Run an agent; the status, and the records by their keys."""
-    settings = {"k": 2, "seed": 1, "workers": 4, "media": folder, **settings}
+    standard = {"k": 2, "seed": 1, "workers": 4, "media": folder, "canary": "off"}
+    settings = {**standard, **settings}
     status = run_replays(agent, questions, store=folder / "run", **settings)
     records = sorted(RunStore.load(folder / "run").records(), key=lambda r: r.key)
     return Run(status, records)
