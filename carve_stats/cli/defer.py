@@ -126,20 +126,20 @@ def defer(
     with (
         contextlib.redirect_stdout(sys.stderr),
         opened_agent(name, **resolve_options(name, given, folder)) as fallback,
+        progress_bar("deferred questions") as progress,
     ):
-        with progress_bar("deferred questions") as progress:
-            deferral = defer_questions(
-                run,
-                counts,
-                fallback,
-                rule=parsed,
-                name=label,
-                store=store or Path(run) / FOLDER / f"{label}-{digest[:8]}",
-                gold=labels,
-                agent_spec=spec,
-                progress=progress,
-                **settings,
-            )
+        deferral = defer_questions(
+            run,
+            counts,
+            fallback,
+            rule=parsed,
+            name=label,
+            store=store or Path(run) / FOLDER / f"{label}-{digest[:8]}",
+            gold=labels,
+            agent_spec=spec,
+            progress=progress,
+            **settings,
+        )
     if target is not None:
         write_table(target, _columns(deferral.outcomes))
     if as_json:

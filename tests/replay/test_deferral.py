@@ -163,7 +163,8 @@ def pictured(tmp_path):
             for i in range(3)
         ]
         first = Asked()
-        run_replays(first, questions, k=1, store=tmp_path / name, seed=3, media=tmp_path)
+        run_replays(first, questions, k=1, store=tmp_path / name, seed=3, media=tmp_path,
+                    canary="off")  # fmt: skip
         return tmp_path / name, first
 
     return make

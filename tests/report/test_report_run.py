@@ -181,7 +181,7 @@ def test_an_operator_that_is_not_ours_leaves_a_reason(audit, tmp_path):
     question = RunStore.load(audit / "run").trajectories()[0]
     run_replays(
         answer, [question], k=1, store=tmp_path / "run", seed=2, media=audit / "media",
-        operator=Blackout(),
+        operator=Blackout(), canary="off",
     )  # fmt: skip
     counts = read_replays(tmp_path / "run")
     path = write_report(

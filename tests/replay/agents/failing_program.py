@@ -90,6 +90,7 @@ DEEDS = {
     "usage in words": lambda request: reply(request, usage={"tokens": "many"}),
 }  # fmt: skip
 
-for line in sys.stdin.buffer:
-    request = json.loads(line)
-    DEEDS.get(request["question_id"], reply)(request)
+if __name__ == "__main__":
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        DEEDS.get(request["question_id"], reply)(request)

@@ -160,7 +160,8 @@ for line in sys.stdin:
     item = EvidenceItem(id="e", frames=("0.png",), text="as it was")
     asked = Trajectory(question_id="q", answer="A", options={"A": "x", "B": "y"}, evidence=[item])
     agent = agents(python(source), render=True)
-    run_replays(agent, [asked], k=1, store=tmp_path / "run", seed=1, media=tmp_path)
+    run_replays(agent, [asked], k=1, store=tmp_path / "run", seed=1, media=tmp_path,
+                canary="off")  # fmt: skip
     told = {r.condition: r.text for r in kept(tmp_path / "run")["q"]}
     caption = "['evidence', 'id', 'seed', 'type']: None True"
     assert told == {"self": "as it was", "sham": caption, "destroy": caption}
