@@ -11,7 +11,7 @@ from carve_stats.errors import InputError
 
 if TYPE_CHECKING:
     from carve_stats.replay.config import RunConfig
-    from carve_stats.replay.limits import SpendLimit
+    from carve_stats.replay.costs.limits import SpendLimit
 
 __all__ = ["read_limit", "spending_options", "spent", "tell_limit"]
 
@@ -79,7 +79,7 @@ def read_limit(settings: RunConfig, *, dry_run: bool, like: str | None) -> Spend
         raise InputError(f"--like {like} is for --dry-run alone: add it, or leave --like out")
     if settings.max_calls is None and settings.max_cost is None:
         return None
-    from carve_stats.replay.limits import SpendLimit
+    from carve_stats.replay.costs.limits import SpendLimit
 
     return SpendLimit(
         max_calls=settings.max_calls, max_cost=settings.max_cost, prices=settings.prices

@@ -113,7 +113,7 @@ def defer(
     from carve_stats.logs.gold_answers import read_gold
     from carve_stats.logs.reader import read_replays
     from carve_stats.replay.agents import describe_agent, opened_agent, resolve_options
-    from carve_stats.replay.deferral import FOLDER, defer_questions
+    from carve_stats.replay.deferral.asking import FOLDER, defer_questions
     from carve_stats.routing.rules.parsing import as_routing_rule
 
     parsed = as_routing_rule(rule)

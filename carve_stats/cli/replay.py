@@ -138,7 +138,7 @@ def replay(
             "stopping": None if stopping is None else stopping.plan,
         }
         if dry_run:
-            from carve_stats.replay.pricing import price_run
+            from carve_stats.replay.costs.pricing import price_run
 
             price = price_run(
                 agent,

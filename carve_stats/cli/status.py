@@ -20,8 +20,8 @@ def status(run: str, as_json: bool) -> None:
     what speaks against it. Of a run that stops its questions early it tells the plan and what is
     saved. It reads the store only, also while another process is writing to it.
     """
-    from carve_stats.replay.canary_report import read_canary
-    from carve_stats.replay.independence import IndependenceTally
+    from carve_stats.replay.independence.canary_report import read_canary
+    from carve_stats.replay.independence.report import IndependenceTally
     from carve_stats.replay.store import RunStore
     from carve_stats.replay.transport import TransportFigures
 

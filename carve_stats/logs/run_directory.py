@@ -57,8 +57,8 @@ def scan(connection: Any, sources: Sequence[Path], mapping: Mapping[str, str]) -
 
 
 def _scan(connection: Any, path: Path) -> Scan:
-    from carve_stats.replay.independence import IndependenceTally
-    from carve_stats.replay.new_draws import find_copies
+    from carve_stats.replay.independence.new_draws import find_copies
+    from carve_stats.replay.independence.report import IndependenceTally
     from carve_stats.replay.store import RunStore
 
     columns: dict[str, list[str]] = {name: [] for name in RECORD_COLUMNS}

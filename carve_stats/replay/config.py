@@ -57,12 +57,12 @@ from typing import Any
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import ConfigError, InputError, unknown_name
-from carve_stats.replay.canary_report import CANARY_MODES
+from carve_stats.replay.costs.limits import check_max_calls, check_max_cost
 from carve_stats.replay.engines import ENGINES
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.evidence.intervals import ZERO_LENGTH
 from carve_stats.replay.extent import check_replays
-from carve_stats.replay.limits import check_max_calls, check_max_cost
+from carve_stats.replay.independence.canary_report import CANARY_MODES
 
 __all__ = [
     "NamedOptions",

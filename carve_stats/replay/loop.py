@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import AgentError, InputError, one_line, unknown_name
-from carve_stats.replay.canary import send_canary
-from carve_stats.replay.canary_report import CANARY_MODES, read_canary
+from carve_stats.replay.costs.limits import SpendLimit
 from carve_stats.replay.engines import choose_engine, run_engine
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.extent import check_replays
-from carve_stats.replay.limits import SpendLimit
+from carve_stats.replay.independence.canary import send_canary
+from carve_stats.replay.independence.canary_report import CANARY_MODES, read_canary
 from carve_stats.replay.operators import Operator, load_operator
 from carve_stats.replay.parsing import PARSER_VERSION
 from carve_stats.replay.plan import RunPlan

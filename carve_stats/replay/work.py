@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from carve_stats.errors import AgentError
-from carve_stats.replay.limits import SpendLimit
+from carve_stats.replay.costs.limits import SpendLimit
 from carve_stats.replay.protocols import Evidence
 from carve_stats.replay.records import Replay
 from carve_stats.replay.store import RunStore

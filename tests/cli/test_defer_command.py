@@ -11,7 +11,7 @@ import pytest
 from carve_stats.logs.outcomes import read_outcomes
 from carve_stats.logs.reader import read_replays
 from carve_stats.replay.agents.synthetic import SyntheticAgent, synthetic_trajectories
-from carve_stats.replay.deferral import defer_questions
+from carve_stats.replay.deferral.asking import defer_questions
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.store import RunStore

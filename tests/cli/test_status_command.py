@@ -2,7 +2,7 @@
 
 import pytest
 
-from carve_stats.replay.canary_report import CanaryReport, keep_canary
+from carve_stats.replay.independence.canary_report import CanaryReport, keep_canary
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.store import RunStore

@@ -13,9 +13,9 @@ from carve_stats.logs.reader import read_replays
 from carve_stats.logs.runs import read_runs
 from carve_stats.planning.curtailment import stopping_plan
 from carve_stats.population.mixing import Population
-from carve_stats.replay.independence import independence
+from carve_stats.replay.independence.new_draws import FROM_CACHE, REPEATED_PROMPT, find_copies
+from carve_stats.replay.independence.report import independence
 from carve_stats.replay.loop import run_replays
-from carve_stats.replay.new_draws import FROM_CACHE, REPEATED_PROMPT, find_copies
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory

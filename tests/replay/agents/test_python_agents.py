@@ -266,8 +266,8 @@ def pictured(tmp_path):
 @pytest.mark.parametrize("workers", [1, 4])
 @pytest.mark.parametrize("kind", [Captions, AsyncCaptions, AllAsyncCaptions])
 def test_captions(tmp_path, pictured, kind, workers):
-    run_replays(kind(), pictured, k=2, store=tmp_path / "run", seed=1, workers=workers, canary="off",
-                media=tmp_path)  # fmt: skip
+    run_replays(kind(), pictured, k=2, store=tmp_path / "run", seed=1, workers=workers,
+                media=tmp_path, canary="off")  # fmt: skip
     for (_, condition, _, _), record in kept(tmp_path / "run").items():
         caption = "as it was" if condition == "self" else "None 1 frames"
         assert record.text == f"The answer is A. {caption}"

@@ -14,8 +14,8 @@ from carve_stats.clusters import count_clusters, explain, interval_method
 from carve_stats.counts import ReplayCounts
 from carve_stats.inference.stopped import stopped_decisions
 from carve_stats.outcomes import Outcomes
-from carve_stats.replay.deferral_outcomes import final_reply
-from carve_stats.replay.deferral_result import Deferral
+from carve_stats.replay.deferral.outcomes import final_reply
+from carve_stats.replay.deferral.result import Deferral
 from carve_stats.replay.records import Replay
 from carve_stats.routing.joined import CONDITIONAL, NEITHER_KNOWN, join
 from carve_stats.routing.value import deferral_value, original_accuracy

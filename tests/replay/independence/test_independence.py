@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from carve_stats.replay.independence import IndependenceTally, independence
-from carve_stats.replay.independence_alarms import FALSE_ALARMS
+from carve_stats.replay.independence.alarms import FALSE_ALARMS
+from carve_stats.replay.independence.reply_cells import ReplyCells
+from carve_stats.replay.independence.report import IndependenceTally, independence
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply
-from carve_stats.replay.reply_cells import ReplyCells
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory
 

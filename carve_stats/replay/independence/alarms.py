@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from carve_stats._display import number, p_value
-from carve_stats.replay.exchangeability import FrozenAnswerTest
-from carve_stats.replay.independence_report import Alarm
-from carve_stats.replay.reply_cells import Cell, ReplyCells
+from carve_stats.replay.independence.exchangeability import FrozenAnswerTest
+from carve_stats.replay.independence.findings import Alarm
+from carve_stats.replay.independence.reply_cells import Cell, ReplyCells
 
 __all__ = ["ENOUGH_QUESTIONS", "FALSE_ALARMS", "find_alarms", "find_notes"]
 

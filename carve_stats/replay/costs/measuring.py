@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from carve_stats.replay.costs.metering import Meter, shown_of
+from carve_stats.replay.costs.prices import tokens_used
 from carve_stats.replay.loop import PreparedRun
-from carve_stats.replay.metering import Meter, shown_of
-from carve_stats.replay.prices import tokens_used
 from carve_stats.replay.records import Replay
 from carve_stats.replay.seeds import replay_seed
 from carve_stats.replay.store import RunStore

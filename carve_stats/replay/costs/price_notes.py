@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from carve_stats.replay.measuring import ENOUGH
-from carve_stats.replay.prices import Prices
-from carve_stats.replay.run_price import ConditionPrice
+from carve_stats.replay.costs.measuring import ENOUGH
+from carve_stats.replay.costs.prices import Prices
+from carve_stats.replay.costs.run_price import ConditionPrice
 
 __all__ = ["price_notes"]
 

@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import InputError
-from carve_stats.replay.canary_report import read_canary
-from carve_stats.replay.evidence.frames import Encoder
-from carve_stats.replay.extent import Extent
-from carve_stats.replay.limits import CANARY_CALLS
-from carve_stats.replay.loop import PreparedRun, prepare_run
-from carve_stats.replay.measuring import (
+from carve_stats.replay.costs.limits import CANARY_CALLS
+from carve_stats.replay.costs.measuring import (
     FIGURES,
     NOTHING,
     Estimate,
@@ -22,14 +18,18 @@ from carve_stats.replay.measuring import (
     measure_bytes,
     measure_run,
 )
-from carve_stats.replay.metering import Meter, model_asked, shown_of
+from carve_stats.replay.costs.metering import Meter, model_asked, shown_of
+from carve_stats.replay.costs.price_notes import price_notes
+from carve_stats.replay.costs.prices import Prices, read_prices
+from carve_stats.replay.costs.remaining import Remaining, count_remaining
+from carve_stats.replay.costs.run_price import ConditionPrice, RunPrice
+from carve_stats.replay.costs.spending import Spending
+from carve_stats.replay.evidence.frames import Encoder
+from carve_stats.replay.extent import Extent
+from carve_stats.replay.independence.canary_report import read_canary
+from carve_stats.replay.loop import PreparedRun, prepare_run
 from carve_stats.replay.operators import Operator
-from carve_stats.replay.price_notes import price_notes
-from carve_stats.replay.prices import Prices, read_prices
 from carve_stats.replay.protocols import Agent, Rendering
-from carve_stats.replay.remaining import Remaining, count_remaining
-from carve_stats.replay.run_price import ConditionPrice, RunPrice
-from carve_stats.replay.spending import Spending
 from carve_stats.replay.store import RunStore, read_plan
 from carve_stats.replay.trajectories import Trajectory
 
@@ -105,7 +105,7 @@ def price_run(
     --------
     >>> import tempfile
     >>> from fractions import Fraction
-    >>> from carve_stats.replay.prices import ModelPrice
+    >>> from carve_stats.replay.costs.prices import ModelPrice
     >>> prices = Prices(currency="USD", models={"default": ModelPrice(call=Fraction(1, 100))})
     >>> questions = [Trajectory(question_id=f"q{i}", answer="A", options={"A": "yes", "B": "no"})
     ...              for i in range(50)]

@@ -12,15 +12,15 @@ import numpy as np
 
 from carve_stats._display import counted
 from carve_stats.errors import CarveStatsError
-from carve_stats.replay.canary_report import CanaryPair, CanaryReport
 from carve_stats.replay.evidence.frames import Encoder, Frame
+from carve_stats.replay.independence.canary_report import CanaryPair, CanaryReport
+from carve_stats.replay.independence.reply_cells import is_long
 from carve_stats.replay.parsing import TRANSPORT_MARK
 from carve_stats.replay.protocols import Rendering, ReplayReply, ReplayRequest
 from carve_stats.replay.records import ReplayKey
 from carve_stats.replay.redaction import redact
 from carve_stats.replay.rendering import hash_frames
 from carve_stats.replay.replaying import Replayer, reply_of_failure
-from carve_stats.replay.reply_cells import is_long
 from carve_stats.replay.seeds import evidence_seed
 from carve_stats.replay.trajectories import Trajectory
 

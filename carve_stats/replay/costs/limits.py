@@ -8,11 +8,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 from carve_stats.errors import AgentError, InputError
-from carve_stats.replay.canary_report import CanaryReport
-from carve_stats.replay.metering import Meter, model_asked
-from carve_stats.replay.prices import Prices, read_prices
+from carve_stats.replay.costs.metering import Meter, model_asked
+from carve_stats.replay.costs.prices import Prices, read_prices
+from carve_stats.replay.costs.spending import Spending
+from carve_stats.replay.independence.canary_report import CanaryReport
 from carve_stats.replay.records import Replay, ReplayKey
-from carve_stats.replay.spending import Spending
 from carve_stats.replay.store import RunStore
 
 __all__ = ["CANARY_CALLS", "SpendLimit", "check_max_calls", "check_max_cost"]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from carve_stats.counts import ReplayCounts
 from carve_stats.errors import InputError
 from carve_stats.outcomes import Answerer, Outcomes
-from carve_stats.replay.prices import tokens_used
+from carve_stats.replay.costs.prices import tokens_used
 from carve_stats.replay.records import Replay
 from carve_stats.replay.trajectories import Trajectory, fold_label
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from carve_stats.counts import CONDITIONS
-from carve_stats.replay.exchangeability import FrozenAnswerTest, frozen_answer_test
-from carve_stats.replay.independence_alarms import ENOUGH_QUESTIONS, find_alarms, find_notes
-from carve_stats.replay.independence_report import ConditionDraws, IndependenceReport
-from carve_stats.replay.new_draws import declared_stochastic
+from carve_stats.replay.independence.alarms import ENOUGH_QUESTIONS, find_alarms, find_notes
+from carve_stats.replay.independence.exchangeability import FrozenAnswerTest, frozen_answer_test
+from carve_stats.replay.independence.findings import ConditionDraws, IndependenceReport
+from carve_stats.replay.independence.new_draws import declared_stochastic
+from carve_stats.replay.independence.reply_cells import Cell, ReplyCells
 from carve_stats.replay.records import Replay
-from carve_stats.replay.reply_cells import Cell, ReplyCells
 from carve_stats.replay.store import RunStore
 
 __all__ = ["IndependenceTally", "independence"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from carve_stats.replay.canary_report import CanaryReport, read_canary
-from carve_stats.replay.metering import Meter
+from carve_stats.replay.costs.metering import Meter
+from carve_stats.replay.independence.canary_report import CanaryReport, read_canary
 from carve_stats.replay.records import Replay
 from carve_stats.replay.store import RunStore
 

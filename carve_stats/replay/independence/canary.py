@@ -14,9 +14,9 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from carve_stats.errors import AgentError
-from carve_stats.replay.canary_pairs import CanaryPairs
-from carve_stats.replay.canary_report import CanaryReport, keep_canary, read_canary
-from carve_stats.replay.new_draws import declared_stochastic
+from carve_stats.replay.independence.canary_pairs import CanaryPairs
+from carve_stats.replay.independence.canary_report import CanaryReport, keep_canary, read_canary
+from carve_stats.replay.independence.new_draws import declared_stochastic
 from carve_stats.replay.replaying import (
     Concurrently,
     InThread,

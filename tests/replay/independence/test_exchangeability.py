@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carve_stats.replay.exchangeability import frozen_answer_test
+from carve_stats.replay.independence.exchangeability import frozen_answer_test
 
 QUESTION = st.lists(st.sampled_from("ABC"), min_size=2, max_size=4)
 

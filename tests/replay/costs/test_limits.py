@@ -12,12 +12,12 @@ from fractions import Fraction
 import pytest
 
 from carve_stats.errors import AgentError, InputError
-from carve_stats.replay.canary import canary
-from carve_stats.replay.canary_report import CanaryReport, keep_canary
+from carve_stats.replay.costs.limits import CANARY_CALLS, SpendLimit
+from carve_stats.replay.costs.prices import ModelPrice, Prices
 from carve_stats.replay.evidence.frames import Encoder
-from carve_stats.replay.limits import CANARY_CALLS, SpendLimit
+from carve_stats.replay.independence.canary import canary
+from carve_stats.replay.independence.canary_report import CanaryReport, keep_canary
 from carve_stats.replay.loop import prepare_run, run_replays
-from carve_stats.replay.prices import ModelPrice, Prices
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.replaying import Replayer
 from carve_stats.replay.store import RunStore

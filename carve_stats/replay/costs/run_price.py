@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from carve_stats._display import MISSING, counted, html_block, text_block
-from carve_stats.replay.measuring import NOTHING, Estimate
+from carve_stats.replay.costs.measuring import NOTHING, Estimate
 
 __all__ = ["ConditionPrice", "RunPrice"]
 

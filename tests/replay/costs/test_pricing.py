@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 
 from carve_stats.errors import ConfigError, InputError, PlanError
-from carve_stats.replay.canary_report import CanaryReport, keep_canary
+from carve_stats.replay.costs.prices import ModelPrice, Prices, read_prices
+from carve_stats.replay.costs.pricing import price_run
 from carve_stats.replay.evidence.frames import Encoder
+from carve_stats.replay.independence.canary_report import CanaryReport, keep_canary
 from carve_stats.replay.loop import run_replays
-from carve_stats.replay.prices import ModelPrice, Prices, read_prices
-from carve_stats.replay.pricing import price_run
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import EvidenceItem, Trajectory

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from carve_stats.replay.measuring import ENOUGH, NOTHING, Estimate
-from carve_stats.replay.metering import shown_of
+from carve_stats.replay.costs.measuring import ENOUGH, NOTHING, Estimate
+from carve_stats.replay.costs.metering import shown_of
 from carve_stats.replay.progress import RunProgress
 from carve_stats.replay.trajectories import Trajectory
 

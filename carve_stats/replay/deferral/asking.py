@@ -18,10 +18,10 @@ from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.outcomes import ORIGINAL
-from carve_stats.replay.deferral_choice import choose_deferred, default_seed
-from carve_stats.replay.deferral_figures import describe_deferral
-from carve_stats.replay.deferral_outcomes import deferral_outcomes, right_answers
-from carve_stats.replay.deferral_result import Deferral
+from carve_stats.replay.deferral.choice import choose_deferred, default_seed
+from carve_stats.replay.deferral.figures import describe_deferral
+from carve_stats.replay.deferral.outcomes import deferral_outcomes, right_answers
+from carve_stats.replay.deferral.result import Deferral
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import Agent
 from carve_stats.replay.records import Replay

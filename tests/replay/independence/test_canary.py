@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from carve_stats.errors import AgentError, StoreError
-from carve_stats.replay.canary import canary, send_canary
-from carve_stats.replay.canary_report import CanaryReport, keep_canary, read_canary
 from carve_stats.replay.evidence.frames import Encoder
+from carve_stats.replay.independence.canary import canary, send_canary
+from carve_stats.replay.independence.canary_report import CanaryReport, keep_canary, read_canary
 from carve_stats.replay.operators import load_operator
 from carve_stats.replay.plan import RunPlan
 from carve_stats.replay.protocols import ReplayReply

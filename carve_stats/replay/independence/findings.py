@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from carve_stats._display import counted, number, text_block
-from carve_stats.replay.exchangeability import FrozenAnswerTest
+from carve_stats.replay.independence.exchangeability import FrozenAnswerTest
 
 __all__ = ["Alarm", "ConditionDraws", "IndependenceReport"]
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from carve_stats.errors import InputError
-from carve_stats.replay.canary_report import CanaryReport
-from carve_stats.replay.prices import ModelPrice, Prices
+from carve_stats.replay.costs.prices import ModelPrice, Prices
+from carve_stats.replay.independence.canary_report import CanaryReport
 from carve_stats.replay.records import Replay
 from carve_stats.replay.trajectories import Trajectory
 

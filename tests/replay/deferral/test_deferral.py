@@ -14,8 +14,8 @@ from carve_stats.logs.reader import read_replays
 from carve_stats.outcomes import Outcomes
 from carve_stats.replay.agents.scripted import ScriptedAgent
 from carve_stats.replay.agents.synthetic import SyntheticAgent, synthetic_trajectories
-from carve_stats.replay.deferral import defer_questions
-from carve_stats.replay.deferral_choice import choose_deferred, default_seed
+from carve_stats.replay.deferral.asking import defer_questions
+from carve_stats.replay.deferral.choice import choose_deferred, default_seed
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply

@@ -1,0 +1,1 @@
+"""Deferral for real: the deferred questions are put to a second agent, and become outcomes."""
