@@ -28,15 +28,18 @@ _HOME = {
     "ScoreRule": "law.score_rule",
     "SelfAnswers": "routing.self_answers",
     "SignShares": "law.finite_replay",
+    "SpendLimit": "replay.costs.limits",
     "Trajectory": "replay.trajectories",
     "associations": "inference.association",
     "build_tables": "report.paper_tables",
+    "check_independence": "replay.independence.report",
     "compare_methods": "routing.methods",
     "compare_policies": "routing.policies",
     "compare_rules": "routing.comparison",
     "compare_runs": "inference.compare",
     "compare_selective": "routing.selective",
     "curtailment": "planning.curtailment",
+    "defer_questions": "replay.deferral.asking",
     "deferral_frontier": "routing.frontier",
     "evaluate_rule": "routing.evaluate",
     "exact_p_values": "law.exact_tests",
@@ -51,14 +54,17 @@ _HOME = {
     "parse_answer": "replay.parsing",
     "plan_budget": "planning.budget",
     "predict_signs": "inference.prediction",
+    "price_run": "replay.costs.pricing",
     "question_posteriors": "inference.posterior",
     "read_benchmark": "logs.benchmarks",
     "read_intervals": "logs.evidence_intervals",
     "read_outcomes": "logs.outcomes",
+    "read_prices": "replay.costs.prices",
     "read_replays": "logs.reader",
     "read_runs": "logs.runs",
     "read_self_answers": "logs.self_answers",
     "read_trajectories": "replay.trajectories",
+    "reparse_run": "replay.reparse",
     "reproducibility": "inference.reproducibility",
     "risk_coverage": "routing.selective",
     "routing_curve": "routing.curve",
@@ -122,10 +128,16 @@ if TYPE_CHECKING:
     from carve_stats.planning.monitoring import monitor_mean_score as monitor_mean_score
     from carve_stats.population.fit import fit_population as fit_population
     from carve_stats.population.mixing import Population as Population
+    from carve_stats.replay.costs.limits import SpendLimit as SpendLimit
+    from carve_stats.replay.costs.prices import read_prices as read_prices
+    from carve_stats.replay.costs.pricing import price_run as price_run
+    from carve_stats.replay.deferral.asking import defer_questions as defer_questions
+    from carve_stats.replay.independence.report import check_independence as check_independence
     from carve_stats.replay.loop import run_replays as run_replays
     from carve_stats.replay.parsing import parse_answer as parse_answer
     from carve_stats.replay.protocols import ReplayReply as ReplayReply
     from carve_stats.replay.protocols import ReplayRequest as ReplayRequest
+    from carve_stats.replay.reparse import reparse_run as reparse_run
     from carve_stats.replay.trajectories import Trajectory as Trajectory
     from carve_stats.replay.trajectories import read_trajectories as read_trajectories
     from carve_stats.replay.trajectories import write_trajectories as write_trajectories

@@ -14,7 +14,7 @@ from carve_stats.logs.runs import read_runs
 from carve_stats.planning.curtailment import stopping_plan
 from carve_stats.population.mixing import Population
 from carve_stats.replay.independence.new_draws import FROM_CACHE, REPEATED_PROMPT, find_copies
-from carve_stats.replay.independence.report import independence
+from carve_stats.replay.independence.report import check_independence
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.store import RunStore
@@ -67,7 +67,7 @@ def test_of_a_declared_deterministic_agent_a_prompt_counts_once(tmp_path):
     per_question = counts.sham_replays + counts.sham_invalid
     assert set(per_question.tolist()) == {1}
     with RunStore.load(run) as store:
-        assert {d.effective_k for d in independence(store).conditions.values()} == {1}
+        assert {d.effective_k for d in check_independence(store).conditions.values()} == {1}
     assert counts.ledger.notes == ()
     assert tie_excess(counts).records == counts.ledger.to_dict()
     assert read_runs(run)[RunStore.load(run).run_id].ledger == counts.ledger

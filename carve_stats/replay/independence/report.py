@@ -1,4 +1,4 @@
-"""`independence`: whether the replays of a run are new draws, from its records alone.
+"""`check_independence`: whether the replays of a run are new draws, from its records alone.
 
 A cache and an honest deterministic agent look the same from outside. An alarm therefore needs a
 reply that says that it comes from a cache, answers that repeat more than their own flip rates
@@ -7,6 +7,7 @@ allow, or an agent that declares its replies to vary and whose replies do not.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from carve_stats.counts import CONDITIONS
@@ -18,15 +19,15 @@ from carve_stats.replay.independence.reply_cells import Cell, ReplyCells
 from carve_stats.replay.records import Replay
 from carve_stats.replay.store import RunStore
 
-__all__ = ["IndependenceTally", "independence"]
+__all__ = ["IndependenceTally", "check_independence"]
 
 
-def independence(store: RunStore) -> IndependenceReport:
+def check_independence(run: str | os.PathLike[str] | RunStore) -> IndependenceReport:
     """Report whether the replays of a run are new draws.
 
     Parameters
     ----------
-    store : RunStore
+    run : path or RunStore
         The run, which may go on.
 
     Returns
@@ -68,10 +69,10 @@ def independence(store: RunStore) -> IndependenceReport:
     ...              for i in range(12)]
     >>> with tempfile.TemporaryDirectory() as run:
     ...     _ = run_replays(lambda request: "B", questions, k=3, store=run, seed=1)
-    ...     with RunStore.load(run) as store:
-    ...         print([alarm.rule for alarm in independence(store).alarms])
+    ...     print([alarm.rule for alarm in check_independence(run).alarms])
     ['repeated_answers']
     """
+    store = run if isinstance(run, RunStore) else RunStore.load(run)
     tally = IndependenceTally(store)
     for record in store.records():
         tally.add(record)

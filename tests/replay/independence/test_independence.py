@@ -7,7 +7,7 @@ import pytest
 
 from carve_stats.replay.independence.alarms import FALSE_ALARMS
 from carve_stats.replay.independence.reply_cells import ReplyCells
-from carve_stats.replay.independence.report import IndependenceTally, independence
+from carve_stats.replay.independence.report import IndependenceTally, check_independence
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.store import RunStore
@@ -93,7 +93,7 @@ def report_on(path, kind, *, stochastic=None, n=60, k=4, letters=False, rates=No
     agent = declaring(kind, stochastic)(rates=rates, letters=letters)
     run_replays(agent, questions, k=k, store=path, seed=1, **options)
     with RunStore.load(path) as store:
-        return independence(store)
+        return check_independence(store)
 
 
 def rules(report):
@@ -307,7 +307,7 @@ def test_a_run_without_self_or_options_says_what_is_not_tested(tmp_path):
     run_replays(
         lambda r: "a dog", [open_question], k=9, store=tmp_path / "b", seed=1, equal=str.__eq__
     )
-    report = independence(RunStore.load(tmp_path / "b"))
+    report = check_independence(RunStore.load(tmp_path / "b"))
     assert rules(report) == []
     assert report.frozen_answers.questions == 0
     assert any("open questions" in note for note in report.notes)
@@ -321,7 +321,7 @@ def test_a_run_that_has_not_begun_or_goes_on_is_reported_on(tmp_path):
     with pytest.raises(Exception, match="broken"):
         report_on(tmp_path, Broken)
     with RunStore.load(tmp_path) as store:
-        report = independence(store)
+        report = check_independence(store)
     assert (report.conditions, report.alarms) == ({}, ())
     assert str(report)
     assert report.to_dict()["conditions"] == {}
