@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 from types import EllipsisType
 
 from carve_stats.replay.records import ReplayKey
 from carve_stats.replay.stopping import Outcome
 
-__all__ = ["FlipTable"]
+__all__ = ["FlipTable", "Lost"]
 
-_FLIPS: tuple[Outcome | EllipsisType, ...] = (..., None, 0, 1)  # what the bytes 0 to 3 stand for
+
+class Lost(Enum):
+    """A record of a replay that no reply came to: the agent could not be reached."""
+
+    EARLIER = "before this process began"
+    NOW = "since"
+
+
+_FLIPS: tuple[Outcome | Lost | EllipsisType, ...] = (
+    ..., None, 0, 1, Lost.EARLIER, Lost.NOW,
+)  # fmt: skip
+"""What the bytes from 0 stand for."""
 _NOT_MADE = 0
 
 
@@ -40,14 +52,14 @@ class FlipTable:
                 if code != _NOT_MADE:
                     yield question, condition, repetition, attempt
 
-    def add(self, key: ReplayKey, flip: Outcome) -> bool:
+    def add(self, key: ReplayKey, flip: Outcome | Lost) -> bool:
         """Take note of a record.
 
         Parameters
         ----------
         key : ReplayKey
             Question, condition, repetition and attempt.
-        flip : 1, 0 or None
+        flip : 1, 0, None or Lost
             Whether the answer flipped; None where it is not valid.
 
         Returns
@@ -69,8 +81,8 @@ class FlipTable:
 
     def get(
         self, question_id: str, condition: str, repetition: int, attempt: int
-    ) -> Outcome | EllipsisType:
-        """The flip of a key's record: None where it is invalid, ``...`` where there is none."""
+    ) -> Outcome | Lost | EllipsisType:
+        """What a key's record has: a flip, None if invalid, `Lost`; ``...`` if there is none."""
         row = self._rows.get((question_id, condition, attempt))
         return _FLIPS[row[repetition]] if row is not None and repetition < len(row) else ...
 

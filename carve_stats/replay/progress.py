@@ -5,14 +5,15 @@ It knows the records by their keys and flips only, and nothing of the files that
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from carve_stats.errors import StoreError
 from carve_stats.replay.extent import Extent
-from carve_stats.replay.flip_table import FlipTable
+from carve_stats.replay.flip_table import FlipTable, Lost
 from carve_stats.replay.records import ReplayKey
 from carve_stats.replay.stopping import Decider, Outcome, Walk
 
@@ -48,6 +49,9 @@ class RunStatus:
         Questions that some are spared of.
     questions : int
         All questions of the run.
+    lost : int
+        Replays that are not done, and that no reply came to so far, since the agent could not be
+        reached: the same command asks again.
 
     Examples
     --------
@@ -66,6 +70,7 @@ class RunStatus:
     spared: int = 0
     stopped: int = 0
     questions: int = 0
+    lost: int = 0
 
     @property
     def finished(self) -> bool:
@@ -82,6 +87,8 @@ class RunStatus:
         if self.spared:
             questions = "question" if self.stopped == 1 else "questions"
             text += f"; {self.spared} spared: {self.stopped} {questions} stopped early"
+        if self.lost:
+            text += f"; {self.lost} got no reply: the same command asks again"
         if self.duplicates:
             text += f"; {self.duplicates} duplicate records not used"
         if self.torn_lines:
@@ -124,10 +131,15 @@ class RunProgress:
         self._decider = None if stopping is None else Decider(stopping)
         self._lock = threading.Lock()
         self._flips = FlipTable()
+        self._lost = Lost.EARLIER
         self._duplicates = 0
         self._torn = 0
 
-    def add(self, key: ReplayKey, flip: Outcome) -> None:
+    def begin(self) -> None:
+        """Take what is added from now on for this process's own."""
+        self._lost = Lost.NOW
+
+    def add(self, key: ReplayKey, flip: Outcome, *, lost: bool = False) -> None:
         """Take note of a record; a second one of the same key is a duplicate, and not used.
 
         Parameters
@@ -136,9 +148,13 @@ class RunProgress:
             Question, condition, repetition and attempt.
         flip : 1, 0 or None
             Whether the answer flipped; None where it is not valid.
+        lost : bool
+            Whether no reply came, as the agent could not be reached. In a run that stops
+            questions early that is an invalid replay like others: what came after rests on it.
         """
         with self._lock:
-            self._duplicates += not self._flips.add(key, flip)
+            kept = self._lost if lost and self._decider is None else flip
+            self._duplicates += not self._flips.add(key, kept)
 
     def add_torn_line(self) -> None:
         """Take note of a line that a killed writer left unfinished."""
@@ -163,15 +179,15 @@ class RunProgress:
         -------
         int or None
             The first attempt without a record; None where an attempt gave a valid answer or
-            none is left.
+            none is left. Attempts that were lost before this process began are not counted.
         """
-        for attempt in range(self._attempts):
-            flip = self._flips.get(question_id, condition, repetition, attempt)
-            if flip is ...:
-                return attempt
-            if flip is not None:
+        tries = attempt = 0
+        while (flip := self._flips.get(question_id, condition, repetition, attempt)) is not ...:
+            if isinstance(flip, int):
                 return None
-        return None
+            tries += flip is not Lost.EARLIER
+            attempt += 1
+        return attempt if tries < self._attempts else None
 
     def outcomes(self, question_id: str, condition: str) -> list[Outcome]:
         """What the repetitions of a question gave, up to the first that is not finished.
@@ -236,7 +252,7 @@ class RunProgress:
 
     def status(self) -> RunStatus:
         """How far the run has come, by the records added so far."""
-        done, valid = self.count_done(self._extent.k)
+        done, valid, lost = self._count(self._extent.k)
         spared = [self.count_spared(question) for question in self._extent.k]
         return RunStatus(
             planned=self._extent.planned(),
@@ -249,6 +265,7 @@ class RunProgress:
             spared=sum(spared),
             stopped=sum(n > 0 for n in spared),
             questions=len(self._extent.k),
+            lost=lost,
         )
 
     def count_done(self, asked: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
@@ -265,19 +282,36 @@ class RunProgress:
             All of them, and those with a valid answer. It takes as long as there are questions
             and records, whatever k was asked for.
         """
-        done = valid = 0
+        done, valid, _ = self._count(asked)
+        return done, valid
+
+    def _count(self, asked: Mapping[str, Mapping[str, int]]) -> tuple[int, int, int]:
+        done = valid = lost = 0
         for question, counts in asked.items():
             for condition, count in counts.items():
                 for repetition in range(min(count, self._flips.length(question, condition))):
-                    if self.next_attempt(question, condition, repetition) is None:
+                    flips = list(self._attempts_made(question, condition, repetition))
+                    if any(isinstance(flip, int) for flip in flips):
+                        valid += 1
                         done += 1
-                        valid += self._outcome(question, condition, repetition) is not None
-        return done, valid
+                    elif flips.count(None) >= self._attempts:
+                        done += 1
+                    else:
+                        lost += any(isinstance(flip, Lost) for flip in flips)
+        return done, valid, lost
+
+    def _attempts_made(
+        self, question_id: str, condition: str, repetition: int
+    ) -> Iterator[Outcome | Lost]:
+        for attempt in itertools.count():
+            flip = self._flips.get(question_id, condition, repetition, attempt)
+            if flip is ...:
+                return
+            yield flip
 
     def _outcome(self, question_id: str, condition: str, repetition: int) -> Outcome:
         """The flip of a repetition's first valid attempt; None where no attempt was valid."""
-        for attempt in range(self._attempts):
-            flip = self._flips.get(question_id, condition, repetition, attempt)
+        for flip in self._attempts_made(question_id, condition, repetition):
             if isinstance(flip, int):
                 return flip
         return None

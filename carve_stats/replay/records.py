@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["STATUSES", "Replay", "ReplayKey"]
+__all__ = ["LOST", "STATUSES", "Replay", "ReplayKey"]
 
 STATUSES = (
     "ok",
@@ -18,6 +18,9 @@ STATUSES = (
     "transport_error",
     "no_commitment",
 )
+
+LOST = "transport_error"
+"""The status of a record of which no reply came."""
 
 ReplayKey = tuple[str, str, int, int]
 """What identifies a replay in a run: question id, condition, repetition, attempt."""

@@ -25,7 +25,7 @@ from carve_stats.replay.files import TEMPORARY_SUFFIX, create_file, sync_directo
 from carve_stats.replay.parsing import PARSER_VERSION, ParsedAnswer
 from carve_stats.replay.progress import RunProgress, RunStatus
 from carve_stats.replay.protocols import ReplayReply
-from carve_stats.replay.records import Replay
+from carve_stats.replay.records import LOST, Replay
 from carve_stats.replay.replies import judge_reply
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory
@@ -294,16 +294,28 @@ class _Tally:
             stopping=store.stopping,
         )
         self._counts: dict[str, Counter[str]] = {question: Counter() for question in questions}
+        self._later: dict[tuple[str, str, int], dict[int, Replay]] = {}
 
     def add(self, record: Replay) -> None:
-        self._progress.add(record.key, record.flip)
-        if record.attempt == 0:
-            counts = self._counts[record.question_id]
-            counts[f"{record.condition}_replays"] += record.flip is not None
-            counts[f"{record.condition}_invalid"] += record.flip is None
-            counts[f"{record.condition}_flips"] += record.flip or 0
+        self._progress.add(record.key, record.flip, lost=record.status == LOST)
+        if record.attempt == 0 and record.status != LOST:
+            self._count(record)
+        else:
+            self._later.setdefault(record.key[:3], {})[record.attempt] = record
+
+    def _count(self, record: Replay) -> None:
+        counts = self._counts[record.question_id]
+        counts[f"{record.condition}_replays"] += record.flip is not None
+        counts[f"{record.condition}_invalid"] += record.flip is None
+        counts[f"{record.condition}_flips"] += record.flip or 0
 
     def estimates(self) -> Estimates:
+        for attempts in self._later.values():
+            if 0 in attempts:  # else the first one was answered, and counted
+                # What is asked again since no reply came is a first attempt.
+                replied = [a for a in sorted(attempts) if attempts[a].status != LOST]
+                self._count(attempts[replied[0] if replied else 0])
+        self._later.clear()
         status = self._progress.status()
         invalid = {}
         for condition in self._conditions:

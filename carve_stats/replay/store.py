@@ -30,7 +30,7 @@ from carve_stats.replay.files import TEMPORARY_SUFFIX, create_file
 from carve_stats.replay.flip_table import FlipTable
 from carve_stats.replay.plan import RunPlan
 from carve_stats.replay.progress import RunProgress
-from carve_stats.replay.records import Replay
+from carve_stats.replay.records import LOST, Replay
 from carve_stats.replay.segments import SegmentWriter, encode_record, read_segment, segment_paths
 from carve_stats.replay.trajectories import Trajectory
 
@@ -77,7 +77,7 @@ class RunStore:
             else:
                 self._check_asked_for(head)
                 key = (head.question_id, head.condition, head.repetition, head.attempt)
-                self.progress.add(key, head.flip)
+                self.progress.add(key, head.flip, lost=head.status == LOST)
 
     @classmethod
     def open(
@@ -126,6 +126,7 @@ class RunStore:
             for folder in ("extents", "segments"):
                 (path / folder).mkdir(exist_ok=True)
             extent.grow(path / "extents", k, trajectories)
+        store.progress.begin()
         store._writer = SegmentWriter(path / "segments")
         return store
 
@@ -186,7 +187,7 @@ class RunStore:
                 f" {replay.run!r}"
             )
         self._writer.append(encode_record(replay))
-        self.progress.add(replay.key, replay.flip)
+        self.progress.add(replay.key, replay.flip, lost=replay.status == LOST)
 
     def close(self) -> None:
         """Flush what was appended to the disk; the store can still be read."""
@@ -260,6 +261,7 @@ class _Head(msgspec.Struct):
     repetition: Annotated[int, msgspec.Meta(ge=0)]
     attempt: Annotated[int, msgspec.Meta(ge=0)]
     flip: Literal[0, 1, None]
+    status: str
 
 
 _heads = msgspec.json.Decoder(_Head)

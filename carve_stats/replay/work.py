@@ -15,7 +15,7 @@ from typing import NamedTuple
 from carve_stats.errors import AgentError
 from carve_stats.replay.costs.limits import SpendLimit
 from carve_stats.replay.protocols import Evidence
-from carve_stats.replay.records import Replay
+from carve_stats.replay.records import LOST, Replay
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory
 
@@ -153,7 +153,7 @@ class Work:
         self._store.append(replay)
         if self._limit is not None:
             self._limit.add(replay)
-        if replay.status != "transport_error":
+        if replay.status != LOST:
             self._failed_in_a_row = 0
             return
         with self._lock:
@@ -161,8 +161,8 @@ class Work:
         if self._failed_in_a_row >= _FAILURES_IN_A_ROW:
             raise AgentError(
                 f"agent could not be reached for {_FAILURES_IN_A_ROW} replays in a row, the last"
-                f" of question {replay.question_id!r}: {replay.text[:200]}; they are stored as"
-                " failed: mend it, and the same command goes on with the others"
+                f" of question {replay.question_id!r}: {replay.text[:200]}; mend it, and the"
+                " same command asks again"
             )
 
     def fail(self, error: BaseException) -> None:

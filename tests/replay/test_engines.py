@@ -4,13 +4,16 @@ import asyncio
 import random
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from carve_stats.errors import AgentError, InputError
+from carve_stats.logs.reader import read_replays
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import Evidence
+from carve_stats.replay.reparse import reparse_run
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import EvidenceItem, Trajectory
 from carve_stats.replay.work import EvidenceShelf
@@ -164,7 +167,9 @@ def test_an_agent_out_of_reach_ends_the_run_after_twenty_in_a_row(tmp_path, kind
     with pytest.raises(AgentError, match="could not be reached for 20 replays in a row"):
         run_replays(fail if kind == "function" else fail_too, questions(50), k=1, store=tmp_path,
                     seed=1, conditions=["sham"], workers=workers)  # fmt: skip
-    assert 20 <= RunStore.load(tmp_path).progress.status().invalid < 20 + workers
+    status = RunStore.load(tmp_path).progress.status()
+    assert (status.done, status.invalid) == (0, 0)
+    assert 20 <= status.lost < 20 + workers
 
 
 def test_one_that_is_reached_now_and_then_does_not(tmp_path):
@@ -177,7 +182,45 @@ def test_one_that_is_reached_now_and_then_does_not(tmp_path):
         return "A"
 
     status = run_replays(answer, questions(60), k=1, store=tmp_path, seed=1, conditions=["sham"])
-    assert (status.valid, status.invalid) == (3, 57)
+    assert (status.valid, status.invalid, status.lost) == (3, 0, 57)
+    assert not status.finished
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_what_no_reply_came_to_is_asked_again_by_the_same_call(tmp_path, attempts):
+    """An outage costs time and no replay; one call tries each no more often than it may."""
+    down = True
+    asked = []
+
+    def answer(request):
+        asked.append(request.repetition)
+        if down and request.repetition != 1:
+            raise ConnectionRefusedError("no server")
+        return ["A", "B", "none of them"][request.repetition]
+
+    def run():
+        return run_replays(answer, questions(1), k=3, store=tmp_path, seed=1, attempts=attempts,
+                           conditions=["sham"])  # fmt: skip
+
+    status = run()
+    assert (status.done, status.valid, status.lost) == (1, 1, 2)
+    assert str(status) == (
+        "1 of 3 replays done (1 valid, 0 invalid); 2 got no reply: the same command asks again"
+    )
+    assert asked == [0] * attempts + [1] + [2] * attempts
+    asked.clear()
+    assert run() == replace(status, attempts=4 * attempts + 1)
+    down = False
+    asked.clear()
+    status = run()
+    assert (status.done, status.valid, status.invalid, status.lost) == (3, 2, 1, 0)
+    assert asked == [0] + [2] * attempts
+    assert status.finished
+    counts = read_replays(tmp_path)
+    assert (counts.sham_flips.tolist(), counts.sham_replays.tolist()) == ([1], [2])
+    assert counts.ledger.read == status.attempts
+    rates = reparse_run(tmp_path)
+    assert rates.after.invalid["sham"] == (1, 3)
 
 
 def test_a_failed_request_keeps_what_it_took(tmp_path):

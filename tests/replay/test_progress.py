@@ -32,7 +32,7 @@ def test_status_counts_replays_and_attempts():
     )
     assert progress.status().to_dict() == dict(
         planned=12, done=3, valid=2, invalid=1, attempts=6, duplicates=0, torn_lines=0,
-        spared=0, stopped=0, questions=3, finished=False,
+        spared=0, stopped=0, questions=3, lost=0, finished=False,
     )  # fmt: skip
     assert str(progress.status()) == "3 of 12 replays done (2 valid, 1 invalid)"
     assert progress.count_done(k) == (3, 2)

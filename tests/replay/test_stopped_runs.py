@@ -133,7 +133,7 @@ def test_what_is_asked_follows_the_plan(tmp_path):
                                                     ("destroy", 0), ("sham", 1))]  # fmt: skip
     assert status.to_dict() == {
         "planned": 8, "done": 5, "valid": 5, "invalid": 0, "attempts": 5, "duplicates": 0,
-        "torn_lines": 0, "spared": 3, "stopped": 1, "questions": 1, "finished": True,
+        "torn_lines": 0, "spared": 3, "stopped": 1, "questions": 1, "lost": 0, "finished": True,
     }  # fmt: skip
     assert str(status) == (
         "5 of 8 replays done (5 valid, 0 invalid); 3 spared: 1 question stopped early"

@@ -98,7 +98,7 @@ def test_progress_is_that_of_what_was_appended_and_of_what_is_read(tmp_path):
         store.append(replay("q1", repetition=0, attempt=1, status="empty"))
         expected = dict(
             planned=12, done=2, valid=1, invalid=1, attempts=4, duplicates=0, torn_lines=0,
-            spared=0, stopped=0, questions=3, finished=False,
+            spared=0, stopped=0, questions=3, lost=0, finished=False,
         )  # fmt: skip
         assert store.progress.status().to_dict() == expected
     loaded = RunStore.load(tmp_path).progress

@@ -5,6 +5,7 @@ The records of a run are the same whichever makes them, but for their times.
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from carve_stats.replay.replaying import Replayer, is_coroutine_function
 from carve_stats.replay.work import Work
 
 __all__ = ["ENGINES", "Engine", "choose_engine", "run_engine"]
+
+_log = logging.getLogger(__name__)
 
 ENGINES = ("local", "ray")
 """What `choose_engine` knows."""
@@ -101,6 +104,7 @@ def run_engine(engine: Engine, replayer: Replayer, work: Work) -> None:
         ended.wait()
     except KeyboardInterrupt:
         work.stop()
+        _log.warning("interrupted: waiting for the replays in flight; again to stop at once")
         ended.wait()
         raise
     if work.failures:
