@@ -13,10 +13,11 @@ from carve_stats.replay.files import inside
 from carve_stats.replay.operators import Operator
 from carve_stats.replay.protocols import Evidence
 from carve_stats.replay.seeds import rendering_seed
-from carve_stats.replay.trajectories import Trajectory
+from carve_stats.replay.trajectories import EvidenceItem, Trajectory
 
 __all__ = ["EvidenceRenderer", "RenderingError", "hash_frames"]
 
+_TOLERANCE = 1.0  # seconds; what a file says of its length is not exact
 _PICTURES = ("JPEG", "PNG", "WEBP")
 
 
@@ -59,6 +60,7 @@ class EvidenceRenderer:
         self._crop = crop
         self._media = media.absolute()  # an agent may change the current directory
         self._captions = captions
+        self._seconds: dict[str, float] = {}
 
     def check(self, trajectories: Sequence[Trajectory], conditions: Sequence[str]) -> None:
         """Refuse evidence that could not be shown, before anything is run.
@@ -78,12 +80,28 @@ class EvidenceRenderer:
                     _check_file(self._media, path, place, picture=True)
                 if item.video is not None:
                     _check_file(self._media, item.video, place, picture=False)
+                    self._check_times(item, place)
                 if item.pictured and item.text and transformed and not self._captions:
                     # The frozen caption would tell in DESTROY what the frames no longer show.
                     raise InputError(
                         f"{place} has a text beside its frames and the agent has no render():"
                         " give it one, or take the text out"
                     )
+
+    def _check_times(self, item: EvidenceItem, place: str) -> None:
+        """Refuse times that are not in the video: milliseconds, say, or frame numbers."""
+        from carve_stats.replay.evidence.media import video_seconds
+
+        assert item.video is not None
+        seconds = self._seconds.get(item.video)
+        if seconds is None:
+            seconds = self._seconds[item.video] = video_seconds(self._media / item.video)
+        for time in item.times:
+            if not -_TOLERANCE <= time <= seconds + _TOLERANCE:
+                raise InputError(
+                    f"{place}: times has {time:g}, and {item.video!r} has {seconds:g} s: give"
+                    " seconds from its first picture"
+                )
 
     def load(self, trajectory: Trajectory) -> tuple[Evidence, ...]:
         """Load a question's evidence as it is stored.

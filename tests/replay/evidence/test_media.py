@@ -10,7 +10,8 @@ from carve_stats.errors import InputError, MissingExtraError
 from carve_stats.replay.evidence import media
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.evidence.media import decode_frames, load_frames, video_seconds
-from carve_stats.replay.trajectories import EvidenceItem
+from carve_stats.replay.loop import run_replays
+from carve_stats.replay.trajectories import EvidenceItem, Trajectory
 
 LEVEL, STEP = 20, 5
 SIZE = (48, 32)  # width, height
@@ -384,3 +385,14 @@ def test_without_pyav_the_command_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "av", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'carve-stats\[replay\]'"):
         decode_frames(tmp_path / "clip.mp4", [0.0])
+
+
+@pytest.mark.parametrize("times", [(5000.0,), (0.0, 3.1), (-1.1,)])
+def test_times_that_are_not_in_the_video_are_refused(tmp_path, times):
+    write_clip(tmp_path / "clip.mp4", range(0, 2000, 100), rate=10)
+    item = EvidenceItem(id="e", video="clip.mp4", times=times)
+    asked = Trajectory(question_id="q1", answer="A", options={"A": "a", "B": "b"}, evidence=[item])
+    with pytest.raises(InputError, match=r"'q1', evidence 'e': times has .*'clip.mp4' has 2 s"):
+        run_replays(lambda r: "A", [asked], k=1, store=tmp_path / "run",
+                    seed=1, media=tmp_path)  # fmt: skip
+    assert not (tmp_path / "run").exists()
