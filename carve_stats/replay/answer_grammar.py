@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from carve_stats.replay.answer_phrases import (
     A_THING,
+    AS_AN_EXAMPLE,
+    ASKED_FOR,
     CLAUSE_FOLLOWS,
     CLOSE,
     CLOSE_MARK,
@@ -51,6 +53,7 @@ from carve_stats.replay.answer_phrases import (
     TAKEN_BACK,
     TAKEN_BACK_AT_ONCE,
     UNSURE,
+    WRONG_ASKED,
     YES_MARKS,
 )
 from carve_stats.replay.answer_stance import (
@@ -62,6 +65,7 @@ from carve_stats.replay.answer_stance import (
     is_withdrawn,
     sentence_before,
 )
+from carve_stats.replay.answer_sums import ReadsSums
 from carve_stats.replay.answer_text import bare_label, bare_text, normalize
 
 __all__ = [
@@ -108,6 +112,7 @@ class Grammar:
     def __init__(self, options: Mapping[str, str]) -> None:
         self.labels = {normalize(label).strip().casefold(): label for label in options}
         self.texts: dict[str, set[str]] = {}
+        self.sums = ReadsSums({normalize(k): normalize(text) for k, text in options.items()})
         for label, text in options.items():
             self.texts.setdefault(bare_text(text), set()).add(label)
         self.texts.pop("", None)
@@ -173,7 +178,9 @@ class Grammar:
         folded = bare.casefold()
         if folded in self.labels and not (folded.isdecimal() and MINUS.match(text)):
             return Named(self.labels[folded], False, len(text))
-        found = self.texts.get(bare_text(text)) or self.texts.get(bare_text(bare))
+        found = self.texts.get(bare_text(text))
+        if not found and not (bare[:1].isdecimal() and MINUS.match(text)):
+            found = self.texts.get(bare_text(bare))
         if found:
             return _one_of(found, len(text))
         both = re.fullmatch(rf"{OPEN}({self._core})[\s.:,)\]*_–—-]+(\S.*)", bare, re.DOTALL)
@@ -214,7 +221,18 @@ class Grammar:
             and SENTENCE_END.match(text, own.end)
         ):
             return Named(AMBIGUOUS, True, own.end)
-        return self._joined(text, first)
+        several = self._joined(text, first)
+        if several.label == AMBIGUOUS:
+            # "Answer with A, B, C or D: A"
+            colon = ASKED_FOR.match(text, several.end)
+            chosen = self._label(text, colon.end()) if colon else None
+            if (
+                chosen is not None
+                and is_final(text, chosen.end)
+                and not NEGATED_AFTER.match(text, chosen.end)
+            ):
+                return self._joined(text, chosen)
+        return several
 
     def _spelled_only(self, text: str, spelled: Named) -> Named | None:
         """`spelled` where nothing but an end follows; ambiguous where another text is joined."""
@@ -222,9 +240,26 @@ class Grammar:
         other = self._spelled(text, joint.end()) if joint and joint["word"] else None
         if other is not None and other.label != spelled.label:
             return Named(AMBIGUOUS, True, other.end)
+        several = self._listed(text, spelled)
+        if several is not None:
+            return several
         if joint and joint["word"] and other is None and A_THING.match(text, joint.end()):
             return None  # "the dog and the man" is more than the option
         return spelled if is_final(text, spelled.end) else None
+
+    def _listed(self, text: str, first: Named) -> Named | None:
+        """Ambiguous where nothing but texts of options follows, as in "3, 5, 8"."""
+        other: Named | None = first
+        end = first.end
+        while other is not None:
+            end = other.end
+            joint = LIST_JOINT.match(text, end)
+            other = self._spelled(text, joint.end()) if joint and joint["mark"] else None
+            if other is not None and other.label == first.label:
+                return None
+        if end > first.end and SENTENCE_END.match(text, end):
+            return Named(AMBIGUOUS, True, end)
+        return None
 
     def declarations(self, text: str) -> Named | None:
         """The last option that the text declares to be the answer, and does not take back."""
@@ -249,6 +284,7 @@ class Grammar:
                 is_withdrawn(text, cue.start())
                 or is_supposed(text, cue.start(), cue.end())
                 or is_inferior(text, cue.start())
+                or AS_AN_EXAMPLE.search(text, max(0, cue.start() - NEAR), cue.start())
                 # "It is red, but the question is about the bus"
                 or (POINTED_AT.match(cue[0]) and CONTRAST.search(text, named.end))
             ):
@@ -394,7 +430,9 @@ class Grammar:
             return None
         if not (own_line or (match["open"] and match["close"]) or not raw.islower()):
             return None
-        if NO_ANSWER_KEY.search(sentence_before(text, match.start("open"))):
+        if NO_ANSWER_KEY.search(sentence_before(text, match.start("open"))) or WRONG_ASKED.search(
+            before, max(0, len(before) - NEAR)
+        ):
             return None
         # After a comma a bare label may end a list of mentions: "not A, B".
         if before.rstrip().endswith((",", "，")) or is_withdrawn(text, match.start("open")):
@@ -562,7 +600,9 @@ def _own_script(label: str) -> str:
 def _whole_words(text: str) -> str:
     """A pattern of an option's text that is no part of a longer word, where words have ends."""
     pattern = r"\s+".join(map(re.escape, text.split()))
-    before = "" if _GLUING.match(text[0]) else r"(?<![\w])(?<!\d[.,:])"
+    # No other alphabet's letters are part of a number: "答案是6".
+    word = "A-Za-z0-9_" if text[0].isdecimal() else r"\w"
+    before = "" if _GLUING.match(text[0]) else rf"(?<![{word}])(?<!\d[.,:])"
     after = "" if _GLUING.match(text[-1]) else r"(?![\w\u0900-\u0963]|[-'’]\w|[.,:]\d)"
     return before + pattern + after
 

@@ -48,7 +48,8 @@ DELIMITED = _compile(
     rf"\s*(?:$|[.,;:!?)\]\n/&+|。，、；：！？）।،؛؟]|[-–—]{{1,2}}\s|=|→|{GLUED}|{REACTION})"
     rf"|\s+(?:{languages.BECAUSE}|(?:{languages.JOINTS})\s)|\s*{languages.COPULA_AFTER}"
     r"|\s+(?:because|since|as|for|due|based|given|which|and|or|but|not|is|are|was|were|with"
-    r"|where|from|would|can|cannot|could|seems?|instead|rather|option|choice)\b",
+    r"|where|from|would|can|cannot|could|seems?|instead|rather|option|choice)\b"
+    r"|\s+over\s+(?:option\s+)?[(\[*]{0,3}(?-i:[A-Z]|\d{1,2})(?![\w'’])",
     re.IGNORECASE,
 )
 ADVERBS = r"(?:(?:\w+ly|also|both|all|just|quite|very|too|far|simply|most)\s+){0,2}"
@@ -69,6 +70,7 @@ NEGATED_BEFORE = _compile(
     r"|\bimpossible|\b(?:wrong|incorrect|mistaken?)\s+to|\bhardly|\bfar\s+from"
     r"|\bno\s+(?:way|evidence|indication|sign|reason|proof|chance)|\b(?:nobody|no\s+one)(?!\s+would\s+(?:disagree|deny|doubt))"
     rf"|\bnicht|\bkein\w*|{languages.DENIED_BEFORE}|\banything\s+but"
+    r"|\b(?:false|untrue|incorrect|wrong)\s+that"
     r"|\bexclud\w+|\beliminat\w+|\brul(?:e|es|ed|ing)\s+out|\breject\w*|\bdismiss\w*|\bunlikely"
     r"|(?<!\bno )(?<!without )\bdoubt\w*)\s+"
     r"(?:(?!(?:but|so|however|hence|thus|therefore|because|and|only|since)\b)[\w'’]+\s+){0,4}"
@@ -94,7 +96,7 @@ ANSWER_ENDS = _compile(
     rf"{CLOSE}\s*(?:$|[.,;!)\]\n/&+|。，、；！）(:：।،؛]|[-–—]{{1,2}}[\s>]|=|→|{GLUED}|{REACTION})"
     rf"|{CLOSE}\s+(?:{languages.BECAUSE}|(?:{languages.JOINTS})\s)|{CLOSE}\s*{languages.COPULA_AFTER}"
     rf"|{CLOSE}\s+(?:because|since|as|for|due|based|given|which|and|or|but|not|with|where|from"
-    r"|instead|rather|over|option|choice|here|then|too|after|in\s+(?:this|the|all)|on\s+the"
+    r"|instead|rather|over|option|choice|here|then|too|after|in\s+(?:this|the|all|total)|altogether|on\s+the"
     r"|according|however|although|though|while|so)\b",
     re.IGNORECASE,
 )
@@ -117,11 +119,15 @@ CUES = _compile(
     r"\b(?:answer|option|choice|guess|pick|selection|conclusion)\s+(?:\w+\s+)?"
     rf"(?:to\s+be|is|was|must\s+be|should\s+be|would\s+be|will\s+be|might\s+be|may\s+be|could\s+be"
     rf"|has\s+to\s+be|seems\s+to\s+be|appears\s+to\s+be|remains)\s*{LIKELY}?\s*:?"
+    # "the best match is", "the correct one must be", "the most likely is"
+    r"|\b(?:(?:correct|right|best|closest|strongest)\s+(?:one|match|fit|description|explanation|statement|summary|caption)"
+    r"|most\s+(?:likely|probable|plausible|appropriate|accurate|suitable|fitting)(?:\s+(?:one|match|description|explanation|statement))?)"
+    rf"\s+(?:is|must\s+be|has\s+to\s+be|would\s+be|should\s+be|seems\s+to\s+be)\s*{LIKELY}?\s*:?"
     r"|\banswer\s*(?:=|->|→)"
     # "so answer B", "I answer B"
     r"|\banswer(?:ing)?\s+(?:with\s+)?(?=(?:option\s+|choice\s+)?[(\[*\"'“]*[A-Za-z0-9]{1,2}\b)"
     # "I would choose", "we select", "let's go with"
-    r"|\b(?:choose|chose|choosing|select|selected|selecting|pick|picked|picking|go\s+with"
+    r"|\b(?:choose|chose|choosing|select|selected|selecting|pick|picked|picking|prefer|go\s+with"
     r"|going\s+with|went\s+with|opt\s+for|settle\s+on|lean(?:s|ing)?(?:\s+towards?)?|vote(?:\s+for)?|locking\s+in|say|guess)\s*:?"
     r"|\b(?:final|my|best|correct)\s+(?:choice|option|guess|selection|pick)\s*[:–—-]"
     # "it is", "it must be"
@@ -141,7 +147,8 @@ CUES = _compile(
 # "hence B": only where the sentence ends there, since much else may follow these words.
 CONCLUSIONS = _compile(
     rf"(?:{AT_A_WORD}|(?=[=⇒→]))(?:"
-    r"(?:\b(?:hence|therefore|thus|so|consequently|(?:leaving|leaves)(?:\s+(?:us|me|only|just|with)){0,3}|(?:hmm|wait|oh|well)[,.…]{0,3}\s*actually)\b"
+    r"(?:\b(?:hence|therefore|thus|so|consequently|(?:leaving|leaves)(?:\s+(?:us|me|only|just|with)){0,3}"
+    r"|(?:eliminat|exclud|ruling|ruled)[^.!?;\n]{0,80}?\s(?:gives|yields)(?:\s+(?:us|only))?|(?:hmm|wait|oh|well)[,.…]{0,3}\s*actually)\b"
     r"|\b(?:based\s+on|according\s+to|judging\s+by|from|given)\s+(?:the|this|these|what)(?:\s+\w+){1,4}(?=\s*,)|\bif\s+(?:pressed|forced|pushed)(?=\s*,)|=>|⇒|→"
     rf"|{languages.CONCLUSIONS}"
     r"|所以|因此|故"
@@ -170,9 +177,10 @@ HESITATION = _compile(
 )
 LIST_JOINT = _compile(
     r"\s*(?P<mark>[,/&+|、;])?\s*(?P<word>(?:and\s*/\s*or|and|or)(?![a-z])|和|或者|或|及|"
-    rf"{languages.JOINTS})?\s*",
+    rf"{languages.JOINTS})?(?:\s+(?:maybe|perhaps|possibly|even)\b)?\s*",
     re.IGNORECASE,
 )
+ASKED_FOR = _compile(rf"{CLOSE}\s?:\s{{0,4}}")
 EITHER = _compile(r"\b(?:either|between|both)\s+$|(?:或者|可能是|要么)$", re.IGNORECASE)
 OR = _compile(rf"\bor\b|或|/|{languages.JOINTS}", re.IGNORECASE)
 SEVERAL_FOLLOW = _compile(r"\s*(?:either|both|between|still|clearly)\s+", re.IGNORECASE)
@@ -208,7 +216,7 @@ OTHERS = _compile(
 )
 # What somebody does: only the one who replies answers by it.
 DEED = _compile(
-    r"(?:choos|chose|select|pick|go\b|going|went|opt\b|settle|vote|say\b|guess\b\s*:?$)",
+    r"(?:choos|chose|select|pick|prefer|go\b|going|went|opt\b|settle|vote|say\b|guess\b\s*:?$)",
     re.IGNORECASE,
 )
 ADDRESSED = _compile(r"\blet\b|\blet['’]s\b|\bplease\b", re.IGNORECASE)
@@ -246,8 +254,14 @@ HEDGED_AFTER = _compile(
     re.IGNORECASE,
 )
 IF_AFTER = _compile(r"[^.;!?\n]{0,120}\b(?:if|unless|had)\b", re.IGNORECASE)
+# "Which is wrong? A."
+WRONG_ASKED = _compile(
+    r"\b(?:wrong|incorrect|false|untrue|unlikely|implausible|impossible|worst|least|eliminated?|excluded?|ruled\s+out"
+    r"|rejected|discarded)\b[^.!?\n]{0,60}\?\s*$",
+    re.IGNORECASE,
+)
 AS_AN_EXAMPLE = _compile(
-    r"\b(?:format|example|template|e\.g\.|such\s+as|form)\b[^.\n]{0,30}$", re.IGNORECASE
+    r"(?:\b(?:format|example|template|such\s+as|form)\b|\be\.g\.)[^.\n]{0,30}$", re.IGNORECASE
 )
 # Begins a clause that takes back what was said before it.
 TAKEN_BACK = _compile(

@@ -21,6 +21,7 @@ _TURN_BEGINS = re.compile(
     r"<\|im_start\|>\s*assistant\b|<\|start_header_id\|>assistant<\|end_header_id\|>"
     r"|<start_of_turn>model\b|<\|(?:im_start|assistant|begin_of_text|start|message)\|>|<s>|<bos>"
 )
+_BOXES = re.compile(r"<\|(?:begin_of_(?P<opening>box)|end_of_box)\|>")
 _TAGS = re.compile(r"</?(?:b|i|u|em|strong|p|span|code|mark|div)\s*>|<br\s*/?>", re.IGNORECASE)
 _STRUCK = re.compile(r"~~[^~\n]{1,400}~~|<(del|strike)>[^<\n]{1,400}</\1>", re.IGNORECASE)
 _PICTURES = r"\u2190-\u21ff\u2460-\u24ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
@@ -62,6 +63,7 @@ def clean(text: str) -> str:
         Up to the mark that ends the model's turn, since what follows is another's; without marks
         of turns, tags of fonts, and what is struck out.
     """
+    text = _BOXES.sub(lambda box: "<answer>" if box["opening"] else "</answer>", text)
     text = _TURN_BEGINS.sub(" ", text)
     start = 0
     for end in _TURN_ENDS.finditer(text):

@@ -22,6 +22,7 @@ from carve_stats.replay.answer_grammar import (
     Named,
     grammar_of,
 )
+from carve_stats.replay.answer_mentions import graded_apart, without_mentions
 from carve_stats.replay.answer_phrases import (
     AS_AN_EXAMPLE,
     AT_A_WORD,
@@ -100,7 +101,10 @@ def parse_answer(text: str, options: Mapping[str, str]) -> ParsedAnswer:
 
     Markers and declarations do not count where they are negated, asked, supposed, somebody
     else's or about the second-best answer. One that is taken back gives way to what follows,
-    or to no answer. Labels in lower case count only where an answer must stand. Nothing
+    or to no answer. What is quoted as a format or from a sign is not read, and an answer that is
+    graded by a key that says another one is ambiguous. Where options are numbers, a sum is what it
+    makes ("2 + 4 = 6" is 6), and a sum without its result, a range or "4 or more" is no number.
+    Labels in lower case count only where an answer must stand. Nothing
     takes the first capital letter that comes along, or a text that is only mentioned.
 
     Of a longer reply without its reasoning, the first 2000 and the last 6000 characters
@@ -121,8 +125,10 @@ def parse_answer(text: str, options: Mapping[str, str]) -> ParsedAnswer:
     text, failure = _final_text(text)
     if failure is not None:
         return failure
-    text = _window(clean(text))
     grammar = grammar_of(options)
+    text = grammar.sums.without_sums(without_mentions(_window(clean(text))))
+    if graded_apart(text):
+        return ParsedAnswer(None, "ambiguous", "graded by a key")
     for rule, found in _candidates(text, grammar):
         if found is not None:
             if found.label == NO_COMMITMENT and found.odd and REFUSAL.search(text):

@@ -90,7 +90,7 @@ class RunStatus:
         if self.lost:
             text += f"; {self.lost} got no reply: the same command asks again"
         if self.duplicates:
-            text += f"; {self.duplicates} duplicate records not used"
+            text += f"; {self.duplicates} duplicate records not used (two processes at once?)"
         if self.torn_lines:
             lines = "line" if self.torn_lines == 1 else "lines"
             text += f"; {self.torn_lines} unfinished {lines} not used"
