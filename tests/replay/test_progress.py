@@ -46,7 +46,8 @@ def test_a_second_record_of_a_key_is_a_duplicate_and_changes_nothing():
     assert progress.outcomes("q0", "sham") == [1]
     assert progress.completed() == {("q0", "sham", 0, 0)}
     assert str(progress.status()) == (
-        "1 of 2 replays done (1 valid, 0 invalid); 1 duplicate records not used (two processes at once?);"
+        "1 of 2 replays done (1 valid, 0 invalid); 1 duplicate records not used (two processes at"
+        " once?);"
         " 1 unfinished line not used"
     )
 
