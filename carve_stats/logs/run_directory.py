@@ -68,7 +68,7 @@ def _scan(connection: Any, path: Path) -> Scan:
         left_out: Counter[str] = Counter()
         if store.stopping is not None:
             records, left_out = _counting(store, records)
-        copies = find_copies(_filling(columns, records), deterministic=tally.declared is False)
+        copies = find_copies(_filling(columns, records), copied=lambda: tally.copied)
         status = store.progress.status()
     notes: tuple[str, ...] = ()
     if not status.finished:

@@ -20,7 +20,7 @@ from carve_stats.replay.engines import choose_engine, run_engine
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.extent import check_replays
 from carve_stats.replay.independence.canary import send_canary
-from carve_stats.replay.independence.canary_report import CANARY_MODES, read_canary
+from carve_stats.replay.independence.canary_report import CANARY_MODES, read_canaries
 from carve_stats.replay.operators import Operator, load_operator
 from carve_stats.replay.parsing import PARSER_VERSION
 from carve_stats.replay.plan import RunPlan
@@ -219,15 +219,18 @@ def _look_before(
     limit: SpendLimit | None,
 ) -> None:
     """Send the canary, where there is something that it can find out and it was not sent."""
-    most_frames = max(sum(item.pictured for item in t.evidence) for t in trajectories)
-    if mode == "off" or not most_frames or run.plan.conditions == ("self",):
+    pictured = any(item.pictured for t in trajectories for item in t.evidence)
+    if mode == "off" or not pictured or run.plan.conditions == ("self",):
         return
-    sent = read_canary(run.path) is None
-    if limit is not None and sent:
-        limit.check_canary(most_frames if isinstance(replayer.agent, Rendering) else 0)
-    report = send_canary(run, replayer, trajectories, mode=mode)
-    if limit is not None and sent and report is not None:
-        limit.add_canary(report)
+    if limit is None:
+        send_canary(run, replayer, trajectories, mode=mode)
+        return
+    sent = len(read_canaries(run.path))
+    try:
+        send_canary(run, replayer, trajectories, mode=mode, affords=limit.affords)
+    finally:
+        for report in read_canaries(run.path)[sent:]:
+            limit.add_canary(report)
 
 
 class PreparedRun(NamedTuple):

@@ -13,7 +13,12 @@ from carve_stats.logs.reader import read_replays
 from carve_stats.logs.runs import read_runs
 from carve_stats.planning.curtailment import stopping_plan
 from carve_stats.population.mixing import Population
-from carve_stats.replay.independence.new_draws import FROM_CACHE, REPEATED_PROMPT, find_copies
+from carve_stats.replay.independence.new_draws import (
+    FROM_CACHE,
+    REPEATED_PROMPT,
+    REPEATED_REPLY,
+    find_copies,
+)
 from carve_stats.replay.independence.report import check_independence
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply
@@ -174,6 +179,27 @@ def test_copies_do_not_depend_on_the_order_of_the_records(tmp_path):
     expected = {r.key for r in records if r.repetition > 0}
     for seed in range(3):
         random.Random(seed).shuffle(records)
-        copies = find_copies(records, deterministic=True)
+        copies = find_copies(records, copied=lambda: "prompt")
         assert {records[place].key for place in copies} == expected
-        assert find_copies(records, deterministic=False) == {}
+        assert set(copies.values()) == {REPEATED_PROMPT}
+        for arms in ("self", "all"):
+            copies = find_copies(records, copied=lambda arms=arms: arms)
+            keys = {records[place].key for place in copies}
+            assert keys == {key for key in expected if key[1] == "self" or arms == "all"}
+            assert set(copies.values()) == {REPEATED_REPLY}
+        assert find_copies(records, copied=lambda: None) == {}
+
+
+def test_of_a_cache_that_the_declaration_gives_away_a_reply_counts_once(tmp_path):
+    """The SELF replies of an agent that says that they vary, and whose never do."""
+
+    def cached(request):
+        return random.Random(f"{request.question_id} {request.condition}").choice("AAB")
+
+    run = make_run(tmp_path, agent=cached, stochastic=True)
+    counts = read_replays(run)
+    report = check_independence(run)
+    assert [alarm.rule for alarm in report.alarms] == ["unvaried_replies"]
+    assert counts.ledger.left_out[REPEATED_REPLY] == 30 * 3 * (K - 1)
+    assert set(counts.self_replays.tolist()) == {1}
+    assert any("the agent declares that its replies" in note for note in counts.ledger.notes)

@@ -15,10 +15,7 @@ from carve_stats.replay.independence.canary_report import CanaryReport
 from carve_stats.replay.records import Replay, ReplayKey
 from carve_stats.replay.store import RunStore
 
-__all__ = ["CANARY_CALLS", "SpendLimit", "check_max_calls", "check_max_cost"]
-
-CANARY_CALLS = 40
-"""Replies that a canary asks for at most."""
+__all__ = ["SpendLimit", "check_max_calls", "check_max_cost"]
 
 
 class SpendLimit:
@@ -134,26 +131,25 @@ class SpendLimit:
             self._spent.dearest or self._meter.costs_known()
         )
 
-    def check_canary(self, pictured: int) -> None:
-        """Refuse a canary that could take more calls than are left.
+    def affords(self, sent: CanaryReport) -> bool:
+        """Whether a canary may make one more call.
 
         Parameters
         ----------
-        pictured : int
-            The most items of evidence with frames of a question, if the agent captions; else 0.
+        sent : CanaryReport
+            What it has sent.
 
-        Raises
-        ------
-        InputError
-            There are not enough.
+        Returns
+        -------
+        bool
+            False where the call could pass a limit, if it costs what the dearest before did.
         """
-        most = CANARY_CALLS + (CANARY_CALLS + 12) * pictured
-        if self.max_calls is not None and self.calls + most > self.max_calls:
-            raise InputError(
-                f"max_calls={self.max_calls} (--max-calls) leaves {self.max_calls - self.calls}"
-                f" calls, and the canary may need {most}: raise it, or give canary='off' (--canary"
-                " off)"
-            )
+        spent = self._spent.with_canary(sent)
+        if self.max_calls is not None and spent.calls >= self.max_calls:
+            return False
+        return self.max_cost is None or (
+            spent.cost < self.max_cost and spent.cost + spent.dearest <= self.max_cost
+        )
 
     def add_canary(self, canary: CanaryReport) -> None:
         """Count a canary that was sent since `begin`.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from carve_stats.counts import CONDITIONS
 from carve_stats.errors import InputError
-from carve_stats.replay.costs.limits import CANARY_CALLS
 from carve_stats.replay.costs.measuring import (
     FIGURES,
     NOTHING,
@@ -26,6 +25,7 @@ from carve_stats.replay.costs.run_price import ConditionPrice, RunPrice
 from carve_stats.replay.costs.spending import Spending
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.extent import Extent
+from carve_stats.replay.independence.canary_pairs import CANARY_CALLS
 from carve_stats.replay.independence.canary_report import read_canary
 from carve_stats.replay.loop import PreparedRun, prepare_run
 from carve_stats.replay.operators import Operator

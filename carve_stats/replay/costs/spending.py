@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from fractions import Fraction
 
 from carve_stats.replay.costs.metering import Meter
-from carve_stats.replay.independence.canary_report import CanaryReport, read_canary
+from carve_stats.replay.independence.canary_report import CanaryReport, read_canaries
 from carve_stats.replay.records import Replay
 from carve_stats.replay.store import RunStore
 
@@ -71,7 +72,7 @@ class Spending:
         return replay.status == "transport_error"
 
     def add_run(self, run: RunStore) -> Replay | None:
-        """Add all that a run has, its canary too.
+        """Add all that a run has, its canaries too.
 
         Parameters
         ----------
@@ -92,8 +93,7 @@ class Spending:
         unread = status.duplicates + status.torn_lines
         self.calls += unread
         self._lost += unread
-        canary = read_canary(run.path)
-        if canary is not None:
+        for canary in read_canaries(run.path):
             self.add_canary(canary)
         return unknown
 
@@ -106,9 +106,28 @@ class Spending:
             What was sent.
         """
         self.calls += canary.calls + canary.captions
+        if not canary.calls:
+            return
         cost = self._meter.canary_cost(canary) if self._priced else Fraction(0)
         if cost is None:
             self._lost += canary.calls
-        elif canary.calls:
+        else:
             self._known += cost
             self.dearest = max(self.dearest, cost / canary.calls)
+
+    def with_canary(self, canary: CanaryReport) -> Spending:
+        """What will have been spent with a canary that is not counted yet.
+
+        Parameters
+        ----------
+        canary : CanaryReport
+            What was sent.
+
+        Returns
+        -------
+        Spending
+            Another one.
+        """
+        other = copy.copy(self)
+        other.add_canary(canary)
+        return other

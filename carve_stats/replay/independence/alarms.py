@@ -9,16 +9,17 @@ from carve_stats.replay.independence.exchangeability import FrozenAnswerTest
 from carve_stats.replay.independence.findings import Alarm
 from carve_stats.replay.independence.reply_cells import Cell, ReplyCells
 
-__all__ = ["ENOUGH_QUESTIONS", "FALSE_ALARMS", "find_alarms", "find_notes"]
+__all__ = ["ENOUGH_QUESTIONS", "FALSE_ALARMS", "find_alarms", "find_notes", "find_unvaried"]
 
 FALSE_ALARMS = 0.001
-"""In how many looks at honest runs a rule may raise an alarm; see `independence`."""
+"""In how many honest runs a rule may raise an alarm; see `check_independence`."""
+
+_REPEATED = FALSE_ALARMS / 10  # of one look; a run is looked at again and again while it goes on
 
 ENOUGH_QUESTIONS = 10
 """So many questions, counted in each condition, must have replies to compare."""
 
-_LONG_REPLIES = 40  # 0.7 ** (40 / 2) < FALSE_ALARMS
-_REPLIES = 270  # 0.95 ** (270 / 2) < FALSE_ALARMS
+_LEAST_DIFFERENCE = 0.05  # of an agent whose SHAM replies do not show how much it varies
 
 _DECLARED = {
     True: "the agent declares that its replies to one prompt vary, so that every replay counts",
@@ -29,6 +30,10 @@ _DECLARED = {
 _LOOK_THE_SAME = (
     "no two replies to one prompt differ: deterministic given the prompt, or cached: from outputs"
     " alone they look the same; in the effective k replays of one prompt count once"
+)
+_TOO_FEW = (
+    "none of {n} replies differs from another one to its question: where that is no alarm, these"
+    " are too few to tell a cache from an agent that is sure of its answers"
 )
 _NO_LOOK = (
     "each of {n} questions has one reply, the same in all conditions: pictures do not reach the"
@@ -67,7 +72,7 @@ def find_alarms(
             f"{cached} of {found.replies.total()} replies say that they come from a cache: they"
             " are no new draws; turn the cache off for replays",
         )
-    if test is not None and test.p_value is not None and test.p_value <= FALSE_ALARMS:
+    if test is not None and test.p_value is not None and test.p_value <= _REPEATED:
         yield Alarm(
             "repeated_answers",
             "SELF answers repeat each other more than their own flip rates allow:"
@@ -80,19 +85,49 @@ def find_alarms(
         yield from _unvaried_replies(found, arms)
 
 
-def _unvaried_replies(found: ReplyCells, arms: Mapping[str, Sequence[Cell]]) -> Iterator[Alarm]:
+def find_unvaried(arms: Mapping[str, Sequence[Cell]]) -> str | None:
+    """In which conditions no two replies to one question differ, if honest ones would.
+
+    Parameters
+    ----------
+    arms : mapping of str to sequence of Cell
+        The cells by condition, of an agent that declares its replies to one prompt to vary.
+
+    Returns
+    -------
+    ``all``, ``self`` or None
+        All that were replayed, or SELF alone.
+    """
     every = [cell for cells in arms.values() for cell in cells]
-    if _unvaried(every):
-        looked, where = every, f"in {_listed(list(arms))}"
-    elif _unvaried(arms.get("self", ())):
-        looked, where = list(arms["self"]), "in SELF"
-    else:
+    if _unvaried(every, _LEAST_DIFFERENCE):
+        return "all"
+    shown = _pair_difference(arms.get("sham", ()))
+    if _unvaried(arms.get("self", ()), max(_LEAST_DIFFERENCE, shown / 2)):
+        return "self"
+    return None
+
+
+def _pair_difference(cells: Sequence[Cell]) -> float:
+    """How often two replies to a question differ, by the share of cells in which some do."""
+    compared = [cell for cell in cells if cell.valid > 1]
+    if len(compared) < ENOUGH_QUESTIONS:
+        return 0.0
+    alike = sum(not cell.differs for cell in compared) + 1
+    mean = sum(cell.valid for cell in compared) / len(compared)
+    return float(1 - (alike / (len(compared) + 1)) ** (2 / mean))
+
+
+def _unvaried_replies(found: ReplyCells, arms: Mapping[str, Sequence[Cell]]) -> Iterator[Alarm]:
+    where = find_unvaried(arms)
+    if where is None:
         return
+    looked = [cell for name in arms if where in ("all", name) for cell in arms[name]]
     replies = sum(cell.valid for cell in looked if cell.valid > 1)
+    shown = f"in {_listed(list(arms) if where == 'all' else ['self'])}"
     yield Alarm(
         "unvaried_replies",
         f"the agent declares that its replies to one prompt vary, and of {replies} replies no"
-        f" two to one question differ {where}{_cause(found, everywhere=looked is every)}",
+        f" two to one question differ {shown}{_cause(found, everywhere=where == 'all')}",
     )
 
 
@@ -144,6 +179,9 @@ def find_notes(
         What is declared, first.
     """
     yield _DECLARED[declared]
+    compared = [cell for cells in arms.values() for cell in cells if cell.valid > 1]
+    if declared and compared and not any(cell.differs for cell in compared):
+        yield _TOO_FEW.format(n=sum(cell.valid for cell in compared))
     if same:
         yield _LOOK_THE_SAME
     alike = _alike_in_all_conditions(found)
@@ -176,13 +214,13 @@ def _notes_on_deterministic(found: ReplyCells) -> Iterator[str]:
         )
 
 
-def _unvaried(cells: Sequence[Cell]) -> bool:
+def _unvaried(cells: Sequence[Cell], difference: float) -> bool:
     """Whether no cell has two different replies, of so many that some would have."""
     compared = [cell for cell in cells if cell.valid > 1]
     if len(compared) < ENOUGH_QUESTIONS or any(cell.differs for cell in compared):
         return False
-    long = sum(cell.valid for cell in compared if cell.long)
-    return long >= _LONG_REPLIES or sum(cell.valid for cell in compared) >= _REPLIES
+    replies = sum(cell.valid for cell in compared)
+    return (1 - difference) ** (replies / 2) <= FALSE_ALARMS
 
 
 def _where_same(arms: Mapping[str, Sequence[Cell]]) -> str:

@@ -14,8 +14,13 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from carve_stats.errors import AgentError
-from carve_stats.replay.independence.canary_pairs import CanaryPairs
-from carve_stats.replay.independence.canary_report import CanaryReport, keep_canary, read_canary
+from carve_stats.replay.independence.canary_pairs import NO_ROOM, CanaryPairs
+from carve_stats.replay.independence.canary_report import (
+    CanaryReport,
+    keep_canary,
+    keep_spent,
+    read_canary,
+)
 from carve_stats.replay.independence.new_draws import declared_stochastic
 from carve_stats.replay.replaying import (
     Concurrently,
@@ -35,7 +40,12 @@ _log = logging.getLogger(__name__)
 
 
 def send_canary(
-    run: RunStore, replayer: Replayer, trajectories: Sequence[Trajectory], *, mode: str
+    run: RunStore,
+    replayer: Replayer,
+    trajectories: Sequence[Trajectory],
+    *,
+    mode: str,
+    affords: Callable[[CanaryReport], bool] | None = None,
 ) -> CanaryReport | None:
     """Send the canary of a run, if it has sent none, and say or do what follows from it.
 
@@ -49,6 +59,8 @@ def send_canary(
         The questions that are about to be replayed.
     mode : str
         ``stop``: one that fails raises an error. ``warn``: it is logged. ``off``: none is sent.
+    affords : callable, optional
+        Whether one more call may be made, after those of a report.
 
     Returns
     -------
@@ -59,17 +71,20 @@ def send_canary(
     Raises
     ------
     AgentError
-        It failed, and `mode` is ``stop``. Then nothing is kept, so that the same command sends it
-        again, unless the run began in spite of it.
+        It failed, and `mode` is ``stop``; or the agent could not be reached. What it cost is kept,
+        and the same command sends it again, unless the run began in spite of it.
     """
     found = read_canary(run.path)
     if mode == "off" or (found is not None and found.passed):
         return found
     kept = found is not None
     if found is None:
-        found = canary(replayer, trajectories, declared=declared_stochastic(run.plan.agent))
+        declared = declared_stochastic(run.plan.agent)
+        found = canary(replayer, trajectories, declared=declared, affords=affords)
         if found.passed and not found.calls:
             return found
+        if found.passed is None or (found.passed is False and mode == "stop"):
+            keep_spent(run.path, found)
     if found.passed is False and mode == "stop":
         mend = (
             "the run began in spite of it, and its replays may be copies: give another store"
@@ -77,15 +92,28 @@ def send_canary(
             else "mend it, or give canary='warn' (--canary warn) to go on all the same"
         )
         raise AgentError(f"the canary failed: {'; '.join(found.reasons)}: {mend}")
-    if not kept and found.passed is not None:
+    if found.passed is None:
+        raise AgentError(f"{found}: {_mend(found)}")
+    if not kept:
         found = keep_canary(run.path, found)
     if not found.passed or found.notes:
         _log.warning("%s", found)
     return found
 
 
+def _mend(found: CanaryReport) -> str:
+    """What to do about a canary that decided nothing, or what the agent gave last."""
+    if NO_ROOM in found.notes:
+        return "raise the limit, or give canary='off' (--canary off)"
+    return found.pairs[-1].replies[-1] if found.pairs else "mend it"
+
+
 def canary(
-    replayer: Replayer, trajectories: Sequence[Trajectory], *, declared: bool | None = None
+    replayer: Replayer,
+    trajectories: Sequence[Trajectory],
+    *,
+    declared: bool | None = None,
+    affords: Callable[[CanaryReport], bool] | None = None,
 ) -> CanaryReport:
     """Find out whether pictures reach the agent, with as few calls as that takes.
 
@@ -97,11 +125,14 @@ def canary(
         The questions; those with pictures are looked at, the first ones.
     declared : bool, optional
         Whether the agent declares that its replies to one prompt vary.
+    affords : callable, optional
+        Whether one more call may be made, after those of a report.
 
     Returns
     -------
     CanaryReport
-        Usually after two calls.
+        Usually after two calls. `passed` is None where the agent could not be reached, or no
+        more calls could be afforded.
 
     Raises
     ------
@@ -113,16 +144,20 @@ def canary(
     The SHAM and the DESTROY pictures of one of the first 6 questions must differ. Then the agent is
     asked in pairs: the request of a SHAM replay, and the same one with pictures of coloured patches
     in the place of its own (text, options, frozen state and seed are the same; captions are made
-    anew). As soon as the replies of one pair differ, the canary has passed. It fails if those of 6
-    pairs are the same, or of 20 where the replies are hardly more than an answer, as answers alone
-    are often the same by chance. Each pair is of another question, as far as there are any, and has
-    another seed. For an agent that is declared to be deterministic that is a note, since it may
-    give one answer honestly. A reply that says that it comes from a cache fails it.
+    anew). As soon as the replies of one pair differ, the canary has passed. It fails if those of 20
+    pairs are the same. Each pair is of another question, as far as there are any, and has another
+    seed. For an agent that is declared to be deterministic that is a note, since it may give one
+    answer honestly. A reply that says that it comes from a cache fails it.
+
+    An agent that gives one answer with probability p, and another one otherwise, whatever it is
+    shown, fails with probability of about (p² + (1 - p)²)^20: .02 at p = .9, .14 at .95. That is no
+    error: its pictures hardly matter. An agent that does not look at its pictures and draws by a
+    generator of its own, not by the seed, passes: its replies differ anyhow.
     """
     pictured = [t for t in trajectories if any(item.pictured for item in t.evidence)]
     if not pictured:
         return CanaryReport(passed=True, notes=["no pictures: there is nothing to check"])
-    return _apart(lambda: _drive(replayer, CanaryPairs(replayer, pictured, declared).send))
+    return _apart(lambda: _drive(replayer, CanaryPairs(replayer, pictured, declared, affords).send))
 
 
 def _drive(replayer: Replayer, send: Callable[[], Coroutine[Any, Any, T]]) -> T:

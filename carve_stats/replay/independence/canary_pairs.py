@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,6 @@ from carve_stats._display import counted
 from carve_stats.errors import CarveStatsError
 from carve_stats.replay.evidence.frames import Encoder, Frame
 from carve_stats.replay.independence.canary_report import CanaryPair, CanaryReport
-from carve_stats.replay.independence.reply_cells import is_long
 from carve_stats.replay.parsing import TRANSPORT_MARK
 from carve_stats.replay.protocols import Rendering, ReplayReply, ReplayRequest
 from carve_stats.replay.records import ReplayKey
@@ -24,12 +23,18 @@ from carve_stats.replay.replaying import Replayer, reply_of_failure
 from carve_stats.replay.seeds import evidence_seed
 from carve_stats.replay.trajectories import Trajectory
 
-__all__ = ["CanaryPairs"]
+__all__ = ["CANARY_CALLS", "NO_ROOM", "CanaryPairs"]
 
-_PAIRS = 6
-_SHORT_PAIRS = 20  # 0.7 ** 20 < 0.001: answers alone are often the same by chance
+_PAIRS = 20  # an agent with a favourite answer often gives it twice, in the same words
+CANARY_CALLS = 2 * _PAIRS
+"""Replies that a canary asks for at most."""
+
+_LOOKED_AT = 6
 _PATCHES = (3, 4)
 _SHOWN = 200
+NO_ROOM = "the limit leaves no room for the canary"
+"""The note of one that could not be paid for to its end."""
+
 _UNREACHABLE = "the agent could not be reached, so that the canary is sent again next time"
 
 
@@ -44,14 +49,21 @@ class CanaryPairs:
         Questions with pictures.
     declared : bool or None
         Whether the agent declares that its replies to one prompt vary.
+    affords : callable or None
+        Whether one more call may be made, after those of a report; any may if None.
     """
 
     def __init__(
-        self, replayer: Replayer, pictured: Sequence[Trajectory], declared: bool | None
+        self,
+        replayer: Replayer,
+        pictured: Sequence[Trajectory],
+        declared: bool | None,
+        affords: Callable[[CanaryReport], bool] | None,
     ) -> None:
         self._replayer = replayer
         self._pictured = pictured
         self._declared = declared
+        self._affords = affords
         self._calls = self._captions = 0
         self._usage: Counter[str] = Counter()
         self._pairs: list[CanaryPair] = []
@@ -62,6 +74,8 @@ class CanaryPairs:
         """Look at the pictures, then ask."""
         try:
             return await self._send()
+        except _NoRoomError:
+            return self._report(None, note=NO_ROOM)
         except CarveStatsError:
             raise
         except Exception as error:  # of a caption: `ask` has a reply for what it cannot reach
@@ -70,14 +84,13 @@ class CanaryPairs:
 
     async def _send(self) -> CanaryReport:
         if not await self._pictures_differ():
-            looked_at = counted(len(self._pictured[:_PAIRS]), "question")
+            looked_at = counted(len(self._pictured[:_LOOKED_AT]), "question")
             return self._report(
                 False,
                 f"SHAM and DESTROY show the same pictures, byte for byte, in {looked_at}: the"
                 " operator does nothing to them, or they are of one colour",
             )
         alike = 0
-        most = _PAIRS
         for trajectory, repetition in self._rounds():
             first = await self._request(trajectory, "sham", repetition)
             replies = []
@@ -94,9 +107,7 @@ class CanaryPairs:
             if _said(replies[0]) != _said(replies[1]):
                 return self._report(True)
             alike += 1
-            if not is_long(replies[0].text, trajectory.options):
-                most = _SHORT_PAIRS
-            if alike >= most:
+            if alike >= _PAIRS:
                 break
         said = (
             f"the same reply to each of {alike} pairs of requests that differ in their pictures"
@@ -109,11 +120,11 @@ class CanaryPairs:
 
     def _rounds(self) -> Iterator[tuple[Trajectory, int]]:
         for repetition in itertools.count():
-            for trajectory in self._pictured[:_SHORT_PAIRS]:
+            for trajectory in self._pictured[:_PAIRS]:
                 yield trajectory, repetition
 
     async def _pictures_differ(self) -> bool:
-        for trajectory in self._pictured[:_PAIRS]:
+        for trajectory in self._pictured[:_LOOKED_AT]:
             sham, destroy = [
                 hash_frames((await self._request(trajectory, condition, 0)).evidence)
                 for condition in ("sham", "destroy")
@@ -130,7 +141,7 @@ class CanaryPairs:
             stored = self._replayer.load(trajectory)
             if isinstance(self._replayer.agent, Rendering):
                 self._captioned = (*key, 0)
-                self._captions += sum(bool(item.frames) for item in stored)
+                self._captions += self._room(sum(bool(item.frames) for item in stored))
             self._made[key] = await self._replayer.request(
                 trajectory, stored, condition, repetition, 0
             )
@@ -144,7 +155,7 @@ class CanaryPairs:
                 rng = np.random.Generator(np.random.PCG64(seed))
                 item = replace(item, frames=tuple(_patches(f, rng) for f in item.frames))
                 if isinstance(self._replayer.agent, Rendering):
-                    self._captions += 1
+                    self._captions += self._room(1)
                     text = await self._replayer.waiting.call(
                         self._replayer.agent.render, replace(item, text=None), seed=seed
                     )
@@ -159,10 +170,20 @@ class CanaryPairs:
         )
 
     async def _ask(self, request: ReplayRequest) -> ReplayReply:
-        self._calls += 1
+        self._calls += self._room(1)
         reply = await self._replayer.ask(request)
         self._usage.update(reply.usage)
         return reply
+
+    def _room(self, calls: int) -> int:
+        """So many calls, if they may be made."""
+        for made in range(calls):
+            sent = self._report(None)
+            if self._affords is not None and not self._affords(
+                replace(sent, captions=sent.captions + made)
+            ):
+                raise _NoRoomError
+        return calls
 
     def _keep(self, request: ReplayRequest, replies: Sequence[ReplayReply]) -> None:
         shown = [redact(reply.text)[:_SHOWN] for reply in replies]
@@ -180,6 +201,10 @@ class CanaryPairs:
             usage=dict(self._usage),
             pairs=self._pairs,
         )
+
+
+class _NoRoomError(Exception):
+    """A call that the limit does not let be made."""
 
 
 def _said(reply: ReplayReply) -> tuple[str, str | None]:

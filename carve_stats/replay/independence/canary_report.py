@@ -13,12 +13,21 @@ from carve_stats._display import counted
 from carve_stats.errors import StoreError
 from carve_stats.replay.files import create_file
 
-__all__ = ["CANARY_MODES", "CanaryPair", "CanaryReport", "keep_canary", "read_canary"]
+__all__ = [
+    "CANARY_MODES",
+    "CanaryPair",
+    "CanaryReport",
+    "keep_canary",
+    "keep_spent",
+    "read_canaries",
+    "read_canary",
+]
 
 CANARY_MODES = ("stop", "warn", "off")
 """What a canary that fails does to a run; with the last none is sent."""
 
 _FILE = "canary.json"
+_SPENT = "canary-{}.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +118,45 @@ def keep_canary(run: Path, report: CanaryReport) -> CanaryReport:
     return read_canary(run) or report
 
 
+def keep_spent(run: Path, report: CanaryReport) -> None:
+    """Keep a report that decides nothing, for what it cost: the canary is sent again.
+
+    Parameters
+    ----------
+    run : Path
+        The run's directory.
+    report : CanaryReport
+        What was found, and spent.
+    """
+    data = msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+    number = 1
+    while not create_file(run / _SPENT.format(number), data):
+        number += 1
+
+
+def read_canaries(run: Path) -> list[CanaryReport]:
+    """All canaries that were sent for a run, those that decided nothing first.
+
+    Parameters
+    ----------
+    run : Path
+        The run's directory.
+
+    Returns
+    -------
+    list of CanaryReport
+        For what they cost.
+
+    Raises
+    ------
+    StoreError
+        A damaged file.
+    """
+    paths = sorted(run.glob(_SPENT.format("*")), key=lambda path: (len(path.name), path.name))
+    found = [_read(path) for path in [*paths, run / _FILE]]
+    return [report for report in found if report is not None]
+
+
 def read_canary(run: Path) -> CanaryReport | None:
     """What the canary of a run found.
 
@@ -127,7 +175,10 @@ def read_canary(run: Path) -> CanaryReport | None:
     StoreError
         A damaged file.
     """
-    path = run / _FILE
+    return _read(run / _FILE)
+
+
+def _read(path: Path) -> CanaryReport | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=CanaryReport)
     except FileNotFoundError:

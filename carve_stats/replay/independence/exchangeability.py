@@ -87,7 +87,8 @@ def frozen_answer_test(answers: Iterable[tuple[str, Mapping[str, int]]]) -> Froz
     """
     questions = 0
     informative: list[tuple[tuple[int, ...], int]] = []
-    for frozen, given in answers:
+    for frozen, found in answers:
+        given = {answer: n for answer, n in found.items() if n}
         if sum(given.values()) < 2:
             continue
         questions += 1

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from carve_stats.replay.records import LOST, Replay
 
-__all__ = ["ASKED_AGAIN", "FROM_CACHE", "REPEATED_PROMPT", "declared_stochastic", "find_copies"]
+__all__ = [
+    "ASKED_AGAIN",
+    "FROM_CACHE",
+    "REPEATED_PROMPT",
+    "REPEATED_REPLY",
+    "declared_stochastic",
+    "find_copies",
+]
 
 FROM_CACHE = "from a cache"
 REPEATED_PROMPT = "repeated prompt"
+REPEATED_REPLY = "repeated reply"
 ASKED_AGAIN = "no reply, asked again"
 
 
@@ -30,28 +38,30 @@ def declared_stochastic(agent: object) -> bool | None:
     return declared if isinstance(declared, bool) else None
 
 
-def find_copies(records: Iterable[Replay], *, deterministic: bool) -> dict[int, str]:
+def find_copies(records: Iterable[Replay], *, copied: Callable[[], str | None]) -> dict[int, str]:
     """Find the records that are no new draws.
 
     Parameters
     ----------
     records : iterable of Replay
         Of one run, in any order.
-    deterministic : bool
-        Whether the prompt decides the agent's reply.
+    copied : callable
+        Asked when all records have been read: which replies to one question are copies of the
+        first, as `IndependenceTally.copied` says it.
 
     Returns
     -------
     dict of int to str
         From the place among `records`, from 0, to the reason: `FROM_CACHE` for a reply that says
         so, `REPEATED_PROMPT` where the prompt decides and an earlier repetition or attempt of the
-        same question and condition was shown the same frames. A failure to reach the agent is no
+        same question and condition was shown the same frames, `REPEATED_REPLY` where no two replies
+        differ although they should. A failure to reach the agent is no
         reply, and so no copy; it is `ASKED_AGAIN` where a later attempt was replied to, which is
         then the first.
 
     Examples
     --------
-    >>> find_copies([], deterministic=True)
+    >>> find_copies([], copied=lambda: "prompt")
     {}
     """
     copies = {}
@@ -65,15 +75,18 @@ def find_copies(records: Iterable[Replay], *, deterministic: bool) -> dict[int, 
             replied[record.key[:3]] = max(record.attempt, replied.get(record.key[:3], 0))
         if record.from_cache:
             copies[place] = FROM_CACHE
-        elif deterministic and record.status != LOST:
+        elif record.status != LOST:
             asked.append((record.key, record.evidence_sha256, place))
     for key, place in lost:
         if replied.get(key[:3], 0) > key[3]:
             copies.setdefault(place, ASKED_AGAIN)
-    prompts = set()
-    for key, shown, place in sorted(asked, key=lambda one: one[0]):
-        prompt = key[0], key[1], shown
-        if prompt in prompts:
-            copies[place] = REPEATED_PROMPT
-        prompts.add(prompt)
+    by = copied()
+    seen = set()
+    for key, shown, place in sorted(asked, key=lambda one: one[0]) if by else ():
+        if by == "self" and key[1] != "self":
+            continue
+        group = key[0], key[1], shown if by == "prompt" else None
+        if group in seen:
+            copies[place] = REPEATED_PROMPT if by == "prompt" else REPEATED_REPLY
+        seen.add(group)
     return copies

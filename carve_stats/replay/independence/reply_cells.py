@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from carve_stats.replay.flip_table import FlipTable
 from carve_stats.replay.records import Replay
 
-__all__ = ["Cell", "ReplyCells", "is_long"]
-
-_LONG_REPLY = 40
+__all__ = ["Cell", "ReplyCells"]
 
 
 @dataclass(slots=True)
@@ -31,8 +29,6 @@ class Cell:
         Replies with an answer, none from a cache.
     first : int
         Hash of the first of these, text and answer.
-    long : bool
-        Whether that is a long one.
     differs : bool
         Whether another of them is not the same.
     answers : Counter or None
@@ -45,7 +41,6 @@ class Cell:
     draws: int = 0
     valid: int = 0
     first: int = 0
-    long: bool = False
     differs: bool = False
     answers: Counter[str] | None = None
     prompts: dict[int, int] | None = None
@@ -114,7 +109,6 @@ class ReplyCells:
         cell.valid += 1
         if cell.valid == 1:
             cell.first = said
-            cell.long = is_long(replay.text, self.options.get(replay.question_id, {}))
         elif said != cell.first:
             cell.differs = True
         if condition == "self":
@@ -134,27 +128,3 @@ class ReplyCells:
             if self._declared is None:
                 for other in self.cells.values():
                     other.prompts = None
-
-
-def is_long(text: str, options: Mapping[str, str]) -> bool:
-    """Whether a reply says so much beside its answer that equal ones are hardly chance.
-
-    Parameters
-    ----------
-    text : str
-        The reply.
-    options : mapping of str to str
-        Label to text; the longest text in the reply is taken for the answer.
-
-    Returns
-    -------
-    bool
-        Whether 40 characters are left.
-
-    Examples
-    --------
-    >>> is_long("ANSWER: A (a man who rides a bicycle)", {"A": "a man who rides a bicycle"})
-    False
-    """
-    answer = max((len(option) for option in options.values() if option in text), default=0)
-    return len(text) - answer >= _LONG_REPLY

@@ -11,7 +11,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from carve_stats.counts import CONDITIONS
-from carve_stats.replay.independence.alarms import ENOUGH_QUESTIONS, find_alarms, find_notes
+from carve_stats.replay.independence.alarms import (
+    ENOUGH_QUESTIONS,
+    find_alarms,
+    find_notes,
+    find_unvaried,
+)
 from carve_stats.replay.independence.exchangeability import FrozenAnswerTest, frozen_answer_test
 from carve_stats.replay.independence.findings import ConditionDraws, IndependenceReport
 from carve_stats.replay.independence.new_draws import declared_stochastic
@@ -50,11 +55,11 @@ def check_independence(run: str | os.PathLike[str] | RunStore) -> IndependenceRe
     ``unvaried_replies``
         The agent declares that its replies to one prompt vary, and no two texts of one question
         differ, in SELF or in all conditions together, of at least 10 questions (counted in each
-        condition) and of at least 40 long replies or 270 of any length. A reply is long with 40
-        characters beside its answer. If pairs of replies to a question differ with probability π
-        on average, R replies are all the same as the others of their questions with probability at
-        most (1 - π)^(R/2), so that an agent whose long replies differ in three pairs of ten, or
-        whose short ones in one of twenty, raises a false alarm in fewer than one of a thousand.
+        condition). If pairs of replies to a question differ with probability π on average, R
+        replies are all the same as the others of their questions with probability at most
+        (1 - π)^(R/2), which must be at most 0.001. For SELF, π is taken to be half of what it is in
+        SHAM, whose pictures are cropped by a little, and at least 0.05; for all conditions, 0.05:
+        270 replies. An agent that is surer than that of all its answers raises the alarm, too.
 
     Copies among the replies of a part of the run are found by ``repeated_answers``, since it adds
     up all questions. Replies that repeat are no alarm by themselves, since an agent at a low
@@ -108,23 +113,43 @@ class IndependenceTally:
 
     def report(self) -> IndependenceReport:
         """The report on the records so far."""
-        arms: dict[str, list[Cell]] = {}
-        for name in CONDITIONS:
-            cells = [cell for (_, arm), cell in self._found.cells.items() if arm == name]
-            if cells:
-                arms[name] = cells
+        arms = self._arms()
         same = self.declared is None and self._never_differ()
+        unvaried = find_unvaried(arms) if self.declared else None
         test = None if self.declared is False else self._test_frozen_answers()
         return IndependenceReport(
             declared=self.declared,
             conditions={
-                name: self._draws(name, cells, by_prompt=same or self.declared is False)
+                name: self._draws(
+                    name,
+                    cells,
+                    by_prompt=same or self.declared is False,
+                    one=unvaried in ("all", name),
+                )
                 for name, cells in arms.items()
             },
             frozen_answers=test,
             alarms=tuple(find_alarms(self._found, arms, test, declared=self.declared)),
             notes=tuple(find_notes(self._found, arms, declared=self.declared, same=same)),
         )
+
+    @property
+    def copied(self) -> str | None:
+        """Which replies to one question are copies of the first, by what is declared or found.
+
+        ``prompt``: those to one prompt. ``self``: all of SELF. ``all``: all of a condition.
+        """
+        if self.declared is False:
+            return "prompt"
+        return find_unvaried(self._arms()) if self.declared else None
+
+    def _arms(self) -> dict[str, list[Cell]]:
+        arms: dict[str, list[Cell]] = {}
+        for name in CONDITIONS:
+            cells = [cell for (_, arm), cell in self._found.cells.items() if arm == name]
+            if cells:
+                arms[name] = cells
+        return arms
 
     def _never_differ(self) -> bool:
         """Whether there are prompts that were put twice, and none had two different replies."""
@@ -142,9 +167,12 @@ class IndependenceTally:
             if cell.answers is not None and self._found.options.get(question)
         )
 
-    def _draws(self, name: str, cells: Sequence[Cell], *, by_prompt: bool) -> ConditionDraws:
+    def _draws(
+        self, name: str, cells: Sequence[Cell], *, by_prompt: bool, one: bool
+    ) -> ConditionDraws:
         new = [
-            min(cell.draws, len(cell.prompts or ())) if by_prompt else cell.draws for cell in cells
+            min(cell.draws, len(cell.prompts or ()) if by_prompt else 1 if one else cell.draws)
+            for cell in cells
         ]
         return ConditionDraws(
             questions=len(cells),

@@ -7,19 +7,18 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from carve_stats.errors import AgentError, InputError
-from carve_stats.replay.costs.limits import CANARY_CALLS, SpendLimit
+from carve_stats.replay.costs.limits import SpendLimit
 from carve_stats.replay.costs.prices import ModelPrice, Prices
 from carve_stats.replay.evidence.frames import Encoder
-from carve_stats.replay.independence.canary import canary
 from carve_stats.replay.independence.canary_report import CanaryReport, keep_canary
-from carve_stats.replay.loop import prepare_run, run_replays
+from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply
-from carve_stats.replay.replaying import Replayer
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import EvidenceItem, Trajectory, write_trajectories
 
@@ -316,25 +315,63 @@ def test_the_canary_of_a_run_counts(tmp_path):
     assert (limit.calls, limit.cost) == (13, Fraction(18045, 10**4))
 
 
-def test_a_canary_needs_room_for_all_that_it_may_ask(tmp_path, pictures):
+@pytest.fixture
+def uncaptioned(pictures):
+    return [
+        replace(asked, evidence=tuple(replace(item, text=None) for item in asked.evidence
+                                      if item.pictured))
+        for asked in pictures
+    ]  # fmt: skip
+
+
+def test_a_canary_takes_what_it_needs_and_not_what_it_might(tmp_path, uncaptioned):
+    class Looking(Function):
+        def reply(self, request):
+            shown = [frame.data for item in request.evidence for frame in item.frames]
+            self.made.append(request)
+            return f"The answer is A, with {len(self.made) if shown else 0} looks"
+
+    agent = Looking()
+    limit = SpendLimit(max_calls=7)
+    status = run_replays(agent, uncaptioned, k=1, store=tmp_path / "run", seed=1, media=tmp_path,
+                         limit=limit)  # fmt: skip
+    assert limit.calls == len(agent.made) == 7
+    assert status.attempts == 5
+
+
+@pytest.mark.parametrize("captions", [False, True])
+@pytest.mark.parametrize("most", [1, 5, 39])
+def test_a_canary_that_is_blind_passes_no_limit_and_is_not_forgotten(
+    tmp_path, uncaptioned, most, captions
+):
     class Captioning(Function):
         def render(self, evidence, *, seed):
+            captioned.append(evidence)
             return "always the same"
 
-    agent = Captioning(replies=("A",))
-    prepared = prepare_run(agent, pictures, k=1, store=tmp_path / "run", seed=1, media=tmp_path)
-    replayer = Replayer(agent=agent, renderer=prepared.renderer, run_id="r", seed=1)
-    report = canary(replayer, pictures)
-    assert report.passed is False
-    assert report.calls == len(agent.made) == CANARY_CALLS
-    limit = SpendLimit(max_calls=CANARY_CALLS)
-    limit.check_canary(0)
-    with pytest.raises(InputError, match="canary off"):
-        limit.check_canary(2)
-    SpendLimit(max_calls=report.calls + 2 * 52).check_canary(2)
-    assert report.captions <= 2 * 52
-    with pytest.raises(InputError, match=r"leaves 39 calls, and the canary may need 40"):
-        SpendLimit(max_calls=CANARY_CALLS - 1).check_canary(0)
+    captioned = []
+    agent = (Captioning if captions else Function)(replies=("A",))
+    given = {"k": 1, "store": tmp_path / "run", "seed": 1, "media": tmp_path}
+    for limit in (SpendLimit(max_calls=most), SpendLimit(max_calls=most + 1)):
+        with pytest.raises(AgentError, match=r"leaves no room for the canary.*--canary off"):
+            run_replays(agent, uncaptioned, **given, limit=limit)
+        assert len(agent.made) + len(captioned) <= limit.calls <= limit.max_calls
+    spent = limit.calls
+    limit = SpendLimit(max_calls=spent + 3)
+    run_replays(agent, uncaptioned, **given, limit=limit, canary="off")
+    assert limit.calls > spent or captions
+
+
+def test_a_canary_passes_no_limit_of_money(tmp_path, uncaptioned):
+    agent = Function(replies=("A",), tokens=lambda draw: {"prompt_tokens": 10_000,
+                                                          "completion_tokens": 0})  # fmt: skip
+    given = {"k": 1, "store": tmp_path / "run", "seed": 1, "media": tmp_path,
+             "agent_spec": {"model": "m"}}  # fmt: skip
+    for times in (1, 2):
+        limit = SpendLimit(max_cost=10, prices=PRICES)
+        with pytest.raises(AgentError, match="leaves no room for the canary"):
+            run_replays(agent, uncaptioned, **given, limit=limit)
+        assert limit.cost == len(agent.made) * 3 == 9, times
 
 
 def test_duplicates_were_paid_for_too(tmp_path):

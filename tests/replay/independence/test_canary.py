@@ -11,7 +11,13 @@ import pytest
 from carve_stats.errors import AgentError, StoreError
 from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.independence.canary import canary, send_canary
-from carve_stats.replay.independence.canary_report import CanaryReport, keep_canary, read_canary
+from carve_stats.replay.independence.canary_report import (
+    CanaryReport,
+    keep_canary,
+    keep_spent,
+    read_canaries,
+    read_canary,
+)
 from carve_stats.replay.operators import load_operator
 from carve_stats.replay.plan import RunPlan
 from carve_stats.replay.protocols import ReplayReply
@@ -101,19 +107,18 @@ def by_text(request):
 def test_an_agent_that_does_not_see_the_pictures_fails(media, agent):
     report = canary(replayer(agent, media), [asked(), asked("q2"), Trajectory(
         question_id="q0", answer="A", options=OPTIONS)])  # fmt: skip
-    assert (report.passed, report.calls) == (False, 12)
-    assert "the same reply to each of 6 pairs of requests that differ in their" in report.reasons[0]
-    assert len({pair.seed for pair in report.pairs}) == 6
-
-
-def test_letters_alone_are_asked_for_more_often(media):
-    report = canary(replayer(lambda r: "B", media), [asked()])
     assert (report.passed, report.calls) == (False, 40)
+    assert "the same reply to each of 20 pairs of requests that differ" in report.reasons[0]
+    assert len({pair.seed for pair in report.pairs}) == 20
+
+
+@pytest.mark.parametrize("words", ["{}", "Looking carefully at the frames shown, the answer is {}"])
+def test_an_agent_with_a_favourite_answer_passes_in_any_words(media, words):
     report = canary(replayer(lambda r: "B", media), [asked(f"q{i}") for i in range(30)])
     assert [pair.question_id for pair in report.pairs] == [f"q{i}" for i in range(20)]
 
     def letter(request):
-        return random.Random(seen_by(request)).choice("AAAAAAAB")
+        return words.format(random.Random(seen_by(request)).choice("AAAAAAAB"))
 
     for seed in range(5):
         report = canary(replayer(letter, media), [asked(f"q{seed}"), asked()])
@@ -275,9 +280,10 @@ def test_one_that_fails_stops_warns_or_is_not_sent(media, tmp_path, caplog):
             send_canary(run, bad, [asked()], mode="stop")
         assert "\n" not in str(told.value)
         assert read_canary(run.path) is None  # mended, it is sent again
+        assert [report.calls for report in read_canaries(run.path)] == [40]
         assert caplog.messages == []
         assert send_canary(run, bad, [asked()], mode="warn").passed is False
-        assert "canary: failed (12 calls): " in caplog.text
+        assert "canary: failed (40 calls): " in caplog.text
         good = Looking()
         with pytest.raises(AgentError, match="the run began in spite of it"):
             send_canary(run, replayer(good, media), [asked()], mode="stop")
@@ -299,14 +305,37 @@ def test_that_there_is_nothing_to_check_is_neither_kept_nor_told(media, tmp_path
         assert send_canary(run, replayer(agent, media), [bare, asked()], mode="stop").calls == 2
 
 
-def test_an_undecided_one_is_not_kept(media, tmp_path, caplog):
+def test_one_that_reaches_nobody_ends_the_run_and_is_sent_again(media, tmp_path):
     def agent(request):
         raise ConnectionError("refused")
 
     with open_run(tmp_path / "run") as run:
-        assert send_canary(run, replayer(agent, media), [asked()], mode="stop").passed is None
-    assert read_canary(run.path) is None
-    assert "could not be reached" in caplog.text
+        for _ in range(2):
+            with pytest.raises(AgentError, match=r"could not be reached.*refused"):
+                send_canary(run, replayer(agent, media), [asked()], mode="warn")
+        assert read_canary(run.path) is None
+        assert [report.calls for report in read_canaries(run.path)] == [1, 1]
+        good = Looking()
+        assert send_canary(run, replayer(good, media), [asked()], mode="stop").passed
+        assert [report.calls for report in read_canaries(run.path)] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("room", [0, 1, 7])
+def test_it_makes_no_more_calls_than_can_be_afforded(media, tmp_path, room):
+    made = []
+    with open_run(tmp_path / "run") as run:
+        with pytest.raises(AgentError, match=r"leaves no room for the canary.*--canary off"):
+            send_canary(run, replayer(lambda r: made.append(r) or "A", media), [asked()],
+                        mode="stop", affords=lambda sent: sent.calls < room)  # fmt: skip
+        assert len(made) == room
+        assert [report.calls for report in read_canaries(run.path)] == [room]
+
+
+def test_spent_canaries_are_read_in_their_order(tmp_path):
+    for calls in range(12):
+        keep_spent(tmp_path, CanaryReport(passed=False, calls=calls))
+    keep_canary(tmp_path, CanaryReport(passed=True, calls=99))
+    assert [report.calls for report in read_canaries(tmp_path)] == [*range(12), 99]
 
 
 def test_of_several_processes_the_first_ones_is_kept(tmp_path):

@@ -119,7 +119,8 @@ def test_copies_of_an_agent_that_declares_itself_stochastic(tmp_path, kind, wher
     assert f"no two to one question differ {where}" in report.alarms[1].text
     assert cause in report.alarms[1].text
     assert report.conditions["self"].varied == 0
-    assert report.conditions["self"].effective_k == 4  # by its declaration
+    assert report.conditions["self"].effective_k == 1
+    assert report.conditions["sham"].effective_k == (1 if kind is MemoByQuestion else 4)
     assert report.frozen_answers.p_value < FALSE_ALARMS
 
 
@@ -145,13 +146,14 @@ def test_a_cache_by_repetition_of_copies_that_never_flip_is_caught_by_the_declar
 
 
 @pytest.mark.parametrize(
-    ("questions", "k", "alarm"), [(9, 10, False), (13, 3, False), (10, 4, True), (20, 2, True)]
+    ("questions", "k", "alarm"), [(9, 10, False), (10, 2, False), (12, 3, True), (20, 2, True)]
 )
-def test_how_many_long_replies_are_enough(tmp_path, questions, k, alarm):
+def test_fewer_are_enough_where_sham_replies_differ(tmp_path, questions, k, alarm):
     calm = {f"q{i:03d}": 0.0 for i in range(questions)}
     report = report_on(
-        tmp_path, MemoByPrompt, stochastic=True, rates=calm, k=k, conditions=["self"]
+        tmp_path, MemoByPrompt, stochastic=True, rates=calm, k=k, conditions=["self", "sham"]
     )
+    assert report.conditions["sham"].varied == questions
     assert rules(report) == ["unvaried_replies"] * alarm
 
 
@@ -164,9 +166,15 @@ def test_how_many_short_replies_are_enough(tmp_path, questions, alarm):
     assert rules(report) == ["unvaried_replies"] * alarm
 
 
-def test_what_is_stated_of_the_numbers_of_replies():
-    assert FALSE_ALARMS > 0.7 ** (40 / 2)
-    assert FALSE_ALARMS > 0.95 ** (270 / 2)
+def test_what_is_stated_of_the_number_of_replies():
+    assert 0.95 ** (269 / 2) > FALSE_ALARMS > 0.95 ** (270 / 2)
+
+
+def test_too_few_to_tell_are_told_of(tmp_path):
+    calm = {f"q{i:03d}": 0.0 for i in range(9)}
+    report = report_on(tmp_path, MemoByQuestion, stochastic=True, rates=calm)
+    assert rules(report) == []
+    assert any("none of 108 replies differs" in note for note in report.notes)
 
 
 class OfPictures(Agent):
@@ -353,6 +361,6 @@ def test_the_report_as_plain_values(tmp_path):
     assert set(report) == {"declared", "conditions", "frozen_answers", "alarms", "notes"}
     assert [alarm["rule"] for alarm in report["alarms"]] == ALL
     assert report["conditions"]["self"] == {
-        "questions": 60, "replays": 240, "from_cache": 0, "effective_k": 4, "fewest": 4,
-        "most": 4, "compared": 60, "varied": 0,
+        "questions": 60, "replays": 240, "from_cache": 0, "effective_k": 1, "fewest": 1,
+        "most": 1, "compared": 60, "varied": 0,
     }  # fmt: skip
