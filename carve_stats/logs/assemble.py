@@ -80,6 +80,7 @@ def assemble_counts(
     if run is not None and len(runs) > 1:
         notes.append(f"read run {run!r}, one of {len(runs)}")
     elif len(runs) > 1:
+        _refuse_copies(scans)
         shown = ", ".join(repr(r) for r in runs[:5])
         notes.append(f"pooled {len(runs)} runs: {shown}{', …' if len(runs) > 5 else ''}")
         notes += _count_twice(connection, scans, run_sql)
@@ -216,6 +217,17 @@ def _choose_runs(
             " them apart"
         )
     return runs
+
+
+def _refuse_copies(scans: Sequence[Scan]) -> None:
+    """Refuse to add up runs of which one may hold copies of another's replies."""
+    copied = [scan.inputs[0] for scan in scans if scan.copied]
+    if len(copied) > 1:
+        raise InputError(
+            f"{copied[0]} and {copied[1]} are runs of agents whose prompt decides the reply: the"
+            " replies of one may be copies of the other's, so that they cannot be added up: read"
+            " one of them"
+        )
 
 
 def _find_runs(connection: Any, scans: Sequence[Scan]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,7 @@ def _scan(connection: Any, path: Path) -> Scan:
         left_out.update(copies.values())
     notes += tuple(f"{path}: {alarm}" for alarm in tally.report().alarms)
     left_out.update({"duplicate": status.duplicates, "torn line": status.torn_lines})
-    return scan_columns(
+    scan = scan_columns(
         connection,
         columns,
         form="records",
@@ -105,6 +106,7 @@ def _scan(connection: Any, path: Path) -> Scan:
         notes=notes,
         stopping=store.stopping,
     )
+    return replace(scan, copied=tally.copied is not None)
 
 
 def _filling(columns: Mapping[str, list[str]], records: Iterable[Replay]) -> Iterator[Replay]:

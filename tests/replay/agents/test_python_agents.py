@@ -275,7 +275,7 @@ def test_captions(tmp_path, pictured, kind, workers):
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_captions_that_do_not_come(tmp_path, pictured, workers):
-    options = {"k": 1, "seed": 1, "workers": workers, "media": tmp_path}
+    options = {"k": 1, "seed": 1, "workers": workers, "media": tmp_path, "canary": "off"}
     run_replays(FailingCaptions(), pictured, store=tmp_path / "a", conditions=["sham"], **options)
     assert {r.status for r in kept(tmp_path / "a").values()} == {"transport_error"}
     with pytest.raises(AgentError, match=r"render\(\) gave NoneType, it must give a str"):
