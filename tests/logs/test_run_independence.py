@@ -216,3 +216,17 @@ def test_runs_of_an_agent_whose_prompt_decides_are_not_pooled(tmp_path):
     assert len(read_runs(runs)) == 2
     other = make_run(tmp_path / "other")
     assert read_replays([runs[0], other], pool_runs=True).ledger.read == 2 * 30 * 3 * K
+
+
+@pytest.mark.parametrize("attempts", ["first", "first-valid"])
+def test_an_attempt_that_follows_a_copy_is_no_first_one(tmp_path, attempts):
+    def answer(request):
+        if request.attempt == 0 and request.repetition == 0:
+            return ReplayReply(text="none of these", from_cache=True)
+        return "B"
+
+    run = make_run(tmp_path, agent=answer, attempts=2)
+    counts = read_replays(run, attempts=attempts)
+    assert set(counts.sham_replays.tolist()) == {K - 1}
+    assert counts.ledger.left_out == {"from a cache": 30 * 3 * 2}
+    assert counts.ledger.read == 30 * 3 * (K + 1)

@@ -53,11 +53,11 @@ def find_copies(records: Iterable[Replay], *, copied: Callable[[], str | None]) 
     -------
     dict of int to str
         From the place among `records`, from 0, to the reason: `FROM_CACHE` for a reply that says
-        so, `REPEATED_PROMPT` where the prompt decides and an earlier repetition or attempt of the
-        same question and condition was shown the same frames, `REPEATED_REPLY` where no two replies
-        differ although they should. A failure to reach the agent is no
-        reply, and so no copy; it is `ASKED_AGAIN` where a later attempt was replied to, which is
-        then the first.
+        so, and for further attempts that follow it; `REPEATED_PROMPT` where the prompt decides and
+        an earlier repetition or attempt of the same question and condition was shown the same
+        frames; `REPEATED_REPLY` where no two replies differ although they should. A failure to
+        reach the agent is no reply, and so no copy; it is `ASKED_AGAIN` where a later attempt was
+        replied to, which is then the first.
 
     Examples
     --------
@@ -67,19 +67,27 @@ def find_copies(records: Iterable[Replay], *, copied: Callable[[], str | None]) 
     copies = {}
     asked = []
     lost = []
-    replied: dict[tuple[str, str, int], int] = {}
+    later: dict[tuple[str, str, int], list[tuple[int, int]]] = {}
+    cached: dict[tuple[str, str, int], int] = {}
     for place, record in enumerate(records):
         if record.status == LOST:
             lost.append((record.key, place))
         elif record.attempt:
-            replied[record.key[:3]] = max(record.attempt, replied.get(record.key[:3], 0))
+            later.setdefault(record.key[:3], []).append((record.attempt, place))
         if record.from_cache:
             copies[place] = FROM_CACHE
+            replay = record.key[:3]
+            cached[replay] = min(record.attempt, cached.get(replay, record.attempt))
         elif record.status != LOST:
             asked.append((record.key, record.evidence_sha256, place))
     for key, place in lost:
-        if replied.get(key[:3], 0) > key[3]:
+        if any(attempt > key[3] for attempt, _ in later.get(key[:3], ())):
             copies.setdefault(place, ASKED_AGAIN)
+    for replay, first in cached.items():
+        # Further attempts were made by what the copy said.
+        for attempt, place in later.get(replay, ()):
+            if attempt > first:
+                copies.setdefault(place, FROM_CACHE)
     by = copied()
     seen = set()
     for key, shown, place in sorted(asked, key=lambda one: one[0]) if by else ():
