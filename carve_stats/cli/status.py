@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections import Counter
+
 import click
 
 from carve_stats.cli._output import echo_json, json_option
@@ -30,9 +33,11 @@ def status(run: str, as_json: bool) -> None:
     canary = read_canary(store.path)
     transport = TransportFigures()
     tally = IndependenceTally(store)
+    statuses: dict[str, Counter[str]] = {c: Counter() for c in store.plan.conditions}
     for record in store.records():
         tally.add(record)
         transport.add(record)
+        statuses[record.condition][record.status] += 1
     report = tally.report()
     if as_json:
         stopping = {} if store.stopping is None else {"stopping": plan_summary(store.stopping)}
@@ -43,6 +48,7 @@ def status(run: str, as_json: bool) -> None:
                 "independence": report.to_dict(),
                 "canary": None if canary is None else canary.to_dict(),
                 "transport": transport.to_dict(),
+                "statuses": {condition: dict(n) for condition, n in statuses.items()},
             }
         )
         return
@@ -50,9 +56,23 @@ def status(run: str, as_json: bool) -> None:
     if store.stopping is not None:
         click.echo(f"stopping: {describe_plan(store.stopping)}")
         click.echo(tell_saving(store.stopping, result))
+    for condition, found in statuses.items():
+        if line := _invalid(condition, found):
+            click.echo(line)
     if transport.requests:
         click.echo(f"network: {transport}")
     if canary is not None:
-        click.echo(str(canary))
+        click.echo(textwrap.fill(str(canary), 100, subsequent_indent="  "))
     if result.attempts:
         click.echo(f"\n{report}")
+
+
+def _invalid(condition: str, found: Counter[str]) -> str | None:
+    """How many attempts of a condition gave no answer, and why."""
+    total = found.total()
+    reasons = [(status, n) for status, n in found.most_common() if status != "ok"]
+    if not reasons:
+        return None
+    n = total - found["ok"]
+    shown = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in reasons)
+    return f"without an answer: {condition} {n} of {total} ({100 * n / total:.1f} %: {shown})"

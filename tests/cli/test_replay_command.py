@@ -60,7 +60,7 @@ def test_status_limit_top_up_and_nothing_to_do(folder, command_json, command):
     status = command_json("status", "run")
     assert set(status) == {"planned", "done", "valid", "invalid", "attempts", "duplicates",
                            "torn_lines", "spared", "stopped", "questions", "lost", "finished",
-                           "independence", "canary", "transport"}  # fmt: skip
+                           "independence", "canary", "transport", "statuses"}  # fmt: skip
     assert status["planned"] == status["done"] == 480
     before = {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()}
     code, out, _ = command("replay", "audit.toml")

@@ -99,3 +99,18 @@ def test_a_run_without_records_is_told_in_one_line(tmp_path, command, command_js
     code, out, _ = command("status", tmp_path / "run")
     assert (code, out) == (0, "0 of 180 replays done (0 valid, 0 invalid)\n")
     assert command_json("status", tmp_path / "run")["independence"]["conditions"] == {}
+
+
+def test_it_says_in_which_condition_and_why_there_is_no_answer(tmp_path, command, command_json):
+    def answer(request):
+        if request.condition == "destroy" and request.repetition < 2:
+            return "" if request.repetition else "I cannot tell, sorry."
+        return "B"
+
+    run = make_run(tmp_path, answer)
+    assert command_json("status", run)["statuses"] == {
+        "self": {"ok": 60}, "sham": {"ok": 60}, "destroy": {"ok": 20, "refusal": 20, "empty": 20},
+    }  # fmt: skip
+    lines = command("status", run)[1].splitlines()
+    assert lines[1] == "without an answer: destroy 40 of 60 (66.7 %: 20 refusal, 20 empty)"
+    assert sum("without an answer" in line for line in lines) == 1
