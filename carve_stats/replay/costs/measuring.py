@@ -85,14 +85,20 @@ class Measured:
         Their questions.
     mean : float
         Of the records.
-    spread : float or None
-        Standard deviation of the questions' means; None for one question.
+    even : float
+        As many questions with equally many records each would tell as much of how questions
+        differ: (Σ n)² / Σ n² over the n records of each.
+    between, within : float or None
+        Variances: of the questions' own means, and of the records of one question. None for one
+        question. Where no question has two records, all variance is taken to be between.
     """
 
     replays: int
     questions: int
     mean: float
-    spread: float | None
+    even: float
+    between: float | None
+    within: float | None
 
     def of(self, replays: Estimate, questions: int) -> Estimate:
         """The figure for replays to come.
@@ -102,25 +108,38 @@ class Measured:
         replays : Estimate
             How many.
         questions : int
-            Of how many questions.
+            Of how many questions, equally many each.
 
         Returns
         -------
         Estimate
-            With the ends of a prediction interval: what is measured on some questions is off for
-            others as questions differ, and Student's t says by how much. None for one question.
+            With the ends of a prediction interval; None for one question.
+
+        Notes
+        -----
+        A replay takes μ + b + e: b is of its question, with variance `between`, and e its own, with
+        variance `within` (method of moments for unequal numbers). The mean of R replays of Q other
+        questions is off the measured one by a variance of
+        between (1 / even + 1 / Q) + within (1 / replays + 1 / R); the interval takes Student's t
+        for the questions measured. It is too wide for further replays of the same questions.
         """
         expected = None if replays.expected is None else replays.expected * self.mean
         if not replays.high:
             return NOTHING
-        if self.spread is None:
+        if self.between is None or self.within is None:
             return Estimate(expected, None, None)
         from scipy.special import stdtrit
 
         t = float(stdtrit(self.questions - 1, (1 + _LEVEL) / 2))
-        half = t * self.spread * math.sqrt(1 / self.questions + 1 / max(questions, 1))
-        low = None if replays.low is None else replays.low * max(0.0, self.mean - half)
-        return Estimate(expected, low, replays.high * (self.mean + half))
+        between = self.between * (1 / self.even + 1 / max(questions, 1))
+
+        def half(n: float) -> float:
+            return t * math.sqrt(between + self.within * (1 / self.replays + 1 / n))  # type: ignore[operator]
+
+        low = None
+        if replays.low is not None:
+            low = replays.low and replays.low * max(0.0, self.mean - half(replays.low))
+        return Estimate(expected, low, replays.high * (self.mean + half(replays.high)))
 
 
 def measure_run(store: RunStore, meter: Meter, *, priced: bool) -> dict[tuple[str, str], Measured]:
@@ -153,32 +172,51 @@ def measure_run(store: RunStore, meter: Meter, *, priced: bool) -> dict[tuple[st
     }
     if priced:
         figures["cost"] = meter.cost
-    sums: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(dict)
+    sums: dict[tuple[str, str], dict[str, _Sums]] = defaultdict(dict)
     for replay in store.records():
         if replay.status == "transport_error" or replay.from_cache:
             continue
         for name, figure in figures.items():
             value = figure(replay)
             if value is not None:
-                of_question = sums[replay.condition, name].setdefault(replay.question_id, [0, 0.0])
-                of_question[0] += 1
-                of_question[1] += float(value)
+                of_question = sums[replay.condition, name].setdefault(replay.question_id, _Sums())
+                of_question.add(float(value))
     return {
         place: _measured(list(of_questions.values()))
         for place, of_questions in sums.items()
-        if sum(count for count, _ in of_questions.values()) >= ENOUGH
+        if sum(one.count for one in of_questions.values()) >= ENOUGH
     }
 
 
-def _measured(of_questions: list[list[float]]) -> Measured:
-    replays = sum(count for count, _ in of_questions)
-    mean = math.fsum(total for _, total in of_questions) / replays
-    spread = None
-    if len(of_questions) > 1:
-        means = [total / count for count, total in of_questions]
-        middle = math.fsum(means) / len(means)
-        spread = math.sqrt(math.fsum((m - middle) ** 2 for m in means) / (len(means) - 1))
-    return Measured(int(replays), len(of_questions), mean, spread)
+@dataclass(slots=True)
+class _Sums:
+    """Number, mean and squares about it, of the values added so far."""
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        off = value - self.mean
+        self.mean += off / self.count
+        self.squares += off * (value - self.mean)
+
+
+def _measured(of_questions: list[_Sums]) -> Measured:
+    n, questions = sum(one.count for one in of_questions), len(of_questions)
+    mean = math.fsum(one.count * one.mean for one in of_questions) / n
+    even = n**2 / sum(one.count**2 for one in of_questions)
+    if questions == 1:
+        return Measured(n, questions, mean, even, None, None)
+    within = 0.0
+    if n > questions:
+        within = math.fsum(one.squares for one in of_questions) / (n - questions)
+    between = math.fsum(one.count * (one.mean - mean) ** 2 for one in of_questions)
+    # What it is on average, by the two variances: Snedecor and Cochran, unequal sample sizes.
+    typical = (n - n / even) / (questions - 1)
+    between = max(0.0, (between / (questions - 1) - within) / typical)
+    return Measured(n, questions, mean, even, between, within)
 
 
 def _tokens(replay: Replay, which: int) -> Fraction | None:
