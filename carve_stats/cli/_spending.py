@@ -1,4 +1,4 @@
-"""What ``carve-stats replay`` asks and says of calls and money."""
+"""What commands that ask an agent ask and say of calls and money."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import click
 from carve_stats.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from carve_stats.replay.config import RunConfig
     from carve_stats.replay.costs.limits import SpendLimit
 
-__all__ = ["read_limit", "spending_options", "spent", "tell_limit"]
+__all__ = ["limit_options", "make_limit", "read_limit", "spending_options", "spent", "tell_limit"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -29,6 +31,9 @@ _OPTIONS = (
         metavar="RUN",
         help="With --dry-run: another run of the same agent, to measure tokens and time on.",
     ),
+)
+
+_LIMITS = (
     click.option("--prices", metavar="FILE", help="What models cost: a TOML file."),
     click.option(
         "--max-calls",
@@ -48,7 +53,14 @@ _OPTIONS = (
 
 def spending_options(command: _Command) -> _Command:
     """Add the options ``dry_run``, ``like``, ``prices``, ``max_calls`` and ``max_cost``."""
-    for option in reversed(_OPTIONS):
+    for option in reversed((*_OPTIONS, *_LIMITS)):
+        command = option(command)
+    return command
+
+
+def limit_options(command: _Command) -> _Command:
+    """Add the options ``prices``, ``max_calls`` and ``max_cost``."""
+    for option in reversed(_LIMITS):
         command = option(command)
     return command
 
@@ -77,13 +89,18 @@ def read_limit(settings: RunConfig, *, dry_run: bool, like: str | None) -> Spend
     """
     if like is not None and not dry_run:
         raise InputError(f"--like {like} is for --dry-run alone: add it, or leave --like out")
-    if settings.max_calls is None and settings.max_cost is None:
+    return make_limit(settings.prices, settings.max_calls, settings.max_cost)
+
+
+def make_limit(
+    prices: Path | str | None, max_calls: int | None, max_cost: float | None
+) -> SpendLimit | None:
+    """A limit of what may be spent; None where nothing limits it."""
+    if max_calls is None and max_cost is None:
         return None
     from carve_stats.replay.costs.limits import SpendLimit
 
-    return SpendLimit(
-        max_calls=settings.max_calls, max_cost=settings.max_cost, prices=settings.prices
-    )
+    return SpendLimit(max_calls=max_calls, max_cost=max_cost, prices=prices)
 
 
 def tell_limit(limit: SpendLimit) -> str | None:

@@ -15,6 +15,7 @@ import click
 
 from carve_stats.cli._outcomes import read_pairs
 from carve_stats.cli._output import echo_json, json_option, progress_bar, resumable
+from carve_stats.cli._spending import limit_options, make_limit, spent, tell_limit
 from carve_stats.cli._table_file import check_output, refuse_input, write_table
 from carve_stats.errors import ConfigError, InputError
 
@@ -65,6 +66,7 @@ __all__ = ["defer"]
 )
 @click.option("--seed", type=int, help="Not given, one that follows from the run's.")
 @click.option("--limit", type=int, metavar="N", help="Ask only the first N deferred questions.")
+@limit_options
 @click.option(
     "--store", metavar="DIR", help="Where the replies are kept; not given, in RUN/deferral/."
 )
@@ -86,6 +88,9 @@ def defer(
     gold: str | None,
     store: str | None,
     output: str | None,
+    prices: str | None,
+    max_calls: int | None,
+    max_cost: float | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -93,7 +98,8 @@ def defer(
 
     It is shown the question, the options and the same frames and texts as the first agent in SELF;
     not the first answer. The same command resumes; another --rule tops up: what is answered is not
-    asked again. --out is a table for `carve-stats route RUN FILE`.
+    asked again. --max-calls and --max-cost end it cleanly, and a larger limit goes on. --out is a
+    table for `carve-stats route RUN FILE`.
 
     \b
     Examples:
@@ -117,6 +123,7 @@ def defer(
     from carve_stats.routing.rules.parsing import as_routing_rule
 
     parsed = as_routing_rule(rule)
+    spending = make_limit(prices, max_calls, max_cost)
     counts = read_replays(run)
     labels = None if gold is None else {q: one.label for q, one in read_gold(gold).items()}
     spec = describe_agent(name, given)
@@ -138,18 +145,22 @@ def defer(
             gold=labels,
             agent_spec=spec,
             progress=progress,
+            spending=spending,
             **settings,
         )
     if target is not None:
         write_table(target, _columns(deferral.outcomes))
     if as_json:
-        echo_json({**deferral.to_dict(), "output": output})
+        told = {} if spending is None else {"spent": spent(spending)}
+        echo_json({**deferral.to_dict(), "output": output, **told})
         return
     click.echo(str(deferral))
     if deferral.store is not None:
         click.echo(f"\nreplies: {deferral.store}")
     if target is not None:
         click.echo(f"outcomes: {target}")
+    if spending is not None and (line := tell_limit(spending)):
+        click.echo(line)
 
 
 def _fallback(

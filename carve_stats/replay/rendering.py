@@ -221,7 +221,8 @@ def _check_file(media: Path, name: str, place: str, *, picture: bool) -> None:
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{place}: no file {str(path)!r} to read ({said}): check the path and the media root"
+            f"{place}: no file {str(path)!r} to read ({said}): check the path and the"
+            " media root (media=, --media)"
         ) from None
     if empty:
         raise InputError(f"{place}: {str(path)!r} is empty: store it again")

@@ -253,3 +253,16 @@ def test_the_demo_defers_to_another_answering_step(tmp_path, command_json):
         command_json("route", store / "run", tmp_path / "outcomes.csv", "--rule", "always")["net"]
         == every["net"]
     )
+
+
+def test_a_limit_ends_it_cleanly_and_a_larger_one_goes_on(folder, command_json, command):
+    arguments = ("defer", "run", *FALLBACK, "--gold", "gold.csv")
+    status, out, _ = command(*arguments, "--max-calls", 4)
+    assert (status, len(asked(folder))) == (0, 4)
+    assert "stopped at --max-calls 4 (4 made): raise it and the same command goes on" in out
+    finished = command_json(*arguments, "--max-calls", 100)
+    assert finished["spent"] == {
+        "calls": 14, "cost": None, "currency": None, "stopped_at": None,
+    }  # fmt: skip
+    assert (finished["deferred"], finished["answered"]) == (12, 11)
+    assert "max_cost" in command(*arguments, "--max-cost", 1)[2]

@@ -18,6 +18,7 @@ from carve_stats.counts import ReplayCounts, check_counts
 from carve_stats.errors import InputError
 from carve_stats.law.score_rule import ScoreRule
 from carve_stats.outcomes import ORIGINAL
+from carve_stats.replay.costs.limits import SpendLimit
 from carve_stats.replay.deferral.choice import choose_deferred, default_seed
 from carve_stats.replay.deferral.figures import describe_deferral
 from carve_stats.replay.deferral.outcomes import deferral_outcomes, right_answers
@@ -56,6 +57,7 @@ def defer_questions(
     level: float = 0.95,
     agent_spec: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    spending: SpendLimit | None = None,
 ) -> Deferral:
     """Put the questions of a run that a rule defers to a second agent.
 
@@ -101,6 +103,8 @@ def defer_questions(
         How a configuration names the fallback, for the plan of its store.
     progress : callable, optional
         As for `run_replays`.
+    spending : SpendLimit, optional
+        What the whole deferral may spend, as `run_replays` takes it for `limit`.
 
     Returns
     -------
@@ -178,6 +182,7 @@ def defer_questions(
             equal=equal,
             agent_spec=agent_spec,
             progress=progress,
+            limit=spending,
         )
     replies = _replies(place, deferred) if deferred else {}
     joined = deferral_outcomes(

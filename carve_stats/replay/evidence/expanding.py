@@ -147,8 +147,9 @@ def _choose_times(
         )
     if frames is None:
         raise InputError(
-            f"video={record['video']!r} has an interval and no times: give them, or say how many"
-            " frames an interval shows (frames=, or [input] frames)"
+            f"video={record['video']!r} has an interval and no times: give them, or say in the"
+            " configuration how many frames an interval shows ([input] frames, in Python"
+            " read_trajectories(frames=))"
         )
     seconds = video_seconds(_within(media, "video", record["video"]))
     zero_length = record.get("zero_length") or zero_length
