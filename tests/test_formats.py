@@ -14,9 +14,11 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/formats.md").read_text()
 LOG, TRAJECTORIES, LEAST = re.findall(r"```jsonl\n(.*?)```", PAGE, flags=re.S)
 (OUTCOMES,) = re.findall(r"```csv\n(.*?)```", PAGE, flags=re.S)
-(BENCHMARK,) = re.findall(r"```json\n(.*?)```", PAGE, flags=re.S)
+BENCHMARK, FROZEN = re.findall(r"```json\n(.*?)```", PAGE, flags=re.S)
 README = (ROOT / "README.md").read_text()
 TOML = re.findall(r"```toml\n(.*?)```", PAGE + README, flags=re.S)
+(PRICES,) = [text for text in TOML if "[models" in text]
+TOML.remove(PRICES)
 
 
 def test_the_log_is_read(tmp_path):
@@ -71,6 +73,31 @@ def test_the_benchmark_file_is_read(tmp_path):
     question = read_benchmark(path)["55"]
     assert (question.video_id, question.options) == ("Xy_3z", {"A": "A kite", "B": "A gull"})
     assert (question.answer, question.interval) == ("B", (65, 79))
+
+
+def test_the_prices_are_read(tmp_path):
+    path = tmp_path / "prices.toml"
+    path.write_text(PRICES)
+    prices = cs.read_prices(path)
+    assert prices.currency == "USD"
+    assert set(prices.models) == {"gpt-4o-mini", "default"}
+
+
+def test_the_carve_layout_is_read(tmp_path):
+    (tmp_path / "frozen").mkdir()
+    (tmp_path / "frozen/601-2.json").write_text(FROZEN)
+    [read] = cs.read_trajectories(tmp_path / "frozen")
+    assert (read.question_id, read.video_id, read.answer, read.correct) == (
+        "601-2",
+        "601",
+        "A",
+        "B",
+    )
+    assert read.options == {"A": "A rabbit", "B": "A fox"}
+    [item] = read.evidence
+    assert (item.video, item.times, item.query) == ("clips/601.mp4", (12.0, 12.5), "animal")
+    assert item.text == "An animal comes out."
+    assert "An animal" not in str(read.frozen["messages"])
 
 
 def test_every_benchmark_has_its_line():
