@@ -220,14 +220,19 @@ def _choose_runs(
 
 
 def _refuse_copies(scans: Sequence[Scan]) -> None:
-    """Refuse to add up runs of which one may hold copies of another's replies."""
-    copied = [scan.inputs[0] for scan in scans if scan.copied]
-    if len(copied) > 1:
-        raise InputError(
-            f"{copied[0]} and {copied[1]} are runs of agents whose prompt decides the reply: the"
-            " replies of one may be copies of the other's, so that they cannot be added up: read"
-            " one of them"
-        )
+    """Refuse to add up runs of which one holds copies of another's replies."""
+    before: dict[tuple[str, str, str | None], str] = {}
+    for scan in scans:
+        if again := [prompt for prompt in scan.prompts if prompt in before]:
+            first = min(again, key=lambda prompt: prompt[:2])
+            question, condition, _ = first
+            raise InputError(
+                f"{before[first]} and {scan.inputs[0]} are runs of agents whose prompt decides the"
+                f" reply, and share prompts: {condition} of question {question!r} is the first of"
+                f" {len(again)}: one's replies to them are copies of the other's, and cannot be"
+                " added up: read one of the runs"
+            )
+        before |= dict.fromkeys(scan.prompts, scan.inputs[0])
 
 
 def _find_runs(connection: Any, scans: Sequence[Scan]) -> list[str]:

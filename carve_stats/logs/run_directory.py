@@ -69,7 +69,7 @@ def _scan(connection: Any, path: Path) -> Scan:
         left_out: Counter[str] = Counter()
         if store.stopping is not None:
             records, left_out = _counting(store, records)
-        copies = find_copies(_filling(columns, records), copied=lambda: tally.copied)
+        copies, prompts = find_copies(_filling(columns, records), copied=lambda: tally.copied)
         status = store.progress.status()
     notes: tuple[str, ...] = ()
     if not status.finished:
@@ -106,7 +106,7 @@ def _scan(connection: Any, path: Path) -> Scan:
         notes=notes,
         stopping=store.stopping,
     )
-    return replace(scan, copied=tally.copied is not None)
+    return replace(scan, prompts=prompts)
 
 
 def _filling(columns: Mapping[str, list[str]], records: Iterable[Replay]) -> Iterator[Replay]:

@@ -64,9 +64,9 @@ class Scan:
         What a person should know.
     stopping : StoppingPlan or None
         By which plan the run stopped its questions early; None where it did not.
-    copied : bool
-        Whether replies to one prompt are copies of each other, and counted once: those of another
-        run of the same agent would be copies, too.
+    prompts : frozenset of tuple
+        Question, condition and more of the prompts whose replies are counted once, since further
+        ones are copies: those of another run would be, too.
     """
 
     sql: str
@@ -78,7 +78,7 @@ class Scan:
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     stopping: StoppingPlan | None = None
-    copied: bool = False
+    prompts: frozenset[tuple[str, str, str | None]] = frozenset()
 
     def numbered(self) -> str:
         """The same rows with `row`, their number from 0; slower, since in order."""

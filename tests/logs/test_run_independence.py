@@ -14,6 +14,7 @@ from carve_stats.logs.runs import read_runs
 from carve_stats.planning.curtailment import stopping_plan
 from carve_stats.population.mixing import Population
 from carve_stats.replay.independence.new_draws import (
+    ASKED_AGAIN,
     FROM_CACHE,
     REPEATED_PROMPT,
     REPEATED_REPLY,
@@ -22,6 +23,7 @@ from carve_stats.replay.independence.new_draws import (
 from carve_stats.replay.independence.report import check_independence
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply
+from carve_stats.replay.records import Replay
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory
 
@@ -38,8 +40,12 @@ def noisy(request):
     return random.Random(request.seed).choice("AAAABBCCD???")
 
 
-def of_the_prompt(request):
-    return random.Random(f"{request.question_id} {request.condition}").choice("AAB?")
+def of_the_prompt(request, answers="AAB?"):
+    return random.Random(f"{request.question_id} {request.condition}").choice(answers)
+
+
+def always_valid(request):
+    return of_the_prompt(request, "AAB")
 
 
 def make_run(path, *, agent=noisy, **options):
@@ -179,24 +185,20 @@ def test_copies_do_not_depend_on_the_order_of_the_records(tmp_path):
     expected = {r.key for r in records if r.repetition > 0}
     for seed in range(3):
         random.Random(seed).shuffle(records)
-        copies = find_copies(records, copied=lambda: "prompt")
+        copies = find_copies(records, copied=lambda: "prompt").reasons
         assert {records[place].key for place in copies} == expected
         assert set(copies.values()) == {REPEATED_PROMPT}
         for arms in ("self", "all"):
-            copies = find_copies(records, copied=lambda arms=arms: arms)
+            copies = find_copies(records, copied=lambda arms=arms: arms).reasons
             keys = {records[place].key for place in copies}
             assert keys == {key for key in expected if key[1] == "self" or arms == "all"}
             assert set(copies.values()) == {REPEATED_REPLY}
-        assert find_copies(records, copied=lambda: None) == {}
+        assert find_copies(records, copied=lambda: None) == ({}, frozenset())
 
 
 def test_of_a_cache_that_the_declaration_gives_away_a_reply_counts_once(tmp_path):
     """The SELF replies of an agent that says that they vary, and whose never do."""
-
-    def cached(request):
-        return random.Random(f"{request.question_id} {request.condition}").choice("AAB")
-
-    run = make_run(tmp_path, agent=cached, stochastic=True)
+    run = make_run(tmp_path, agent=always_valid, stochastic=True)
     counts = read_replays(run)
     report = check_independence(run)
     assert "unvaried_replies" in [alarm.rule for alarm in report.alarms]
@@ -205,17 +207,33 @@ def test_of_a_cache_that_the_declaration_gives_away_a_reply_counts_once(tmp_path
     assert any("the agent declares that its replies" in note for note in counts.ledger.notes)
 
 
-def test_runs_of_an_agent_whose_prompt_decides_are_not_pooled(tmp_path):
+def make_runs(path, *, questions=(QUESTIONS, QUESTIONS), stochastic=False):
     runs = []
-    for seed in (1, 2):
-        path = tmp_path / f"run{seed}"
-        run_replays(of_the_prompt, QUESTIONS, k=K, store=path, seed=seed, stochastic=False)
-        runs.append(path)
-    with pytest.raises(InputError, match=r"run1 and .*run2 are runs of agents whose prompt"):
+    for seed, asked in enumerate(questions):
+        runs.append(path / f"run{seed}")
+        run_replays(always_valid, asked, k=K, store=runs[-1], seed=seed, stochastic=stochastic)
+    return runs
+
+
+@pytest.mark.parametrize("stochastic", [False, True])
+def test_runs_of_which_one_holds_copies_of_the_other_are_not_pooled(tmp_path, stochastic):
+    runs = make_runs(tmp_path, stochastic=stochastic)  # declared, or found since no two differ
+    with pytest.raises(InputError, match=r"run0 and .*run1 are runs of agents whose.*'q00'") as no:
         read_replays(runs, pool_runs=True)
+    assert "is the first of 90: " in str(no.value)
+    assert "\n" not in str(no.value)
     assert len(read_runs(runs)) == 2
     other = make_run(tmp_path / "other")
     assert read_replays([runs[0], other], pool_runs=True).ledger.read == 2 * 30 * 3 * K
+
+
+def test_runs_that_share_no_prompt_are_pooled(tmp_path):
+    runs = make_runs(tmp_path, questions=(QUESTIONS[:12], QUESTIONS[12:]))
+    pooled = read_replays(runs, pool_runs=True)
+    ledgers = [read_replays(run).ledger for run in runs]
+    assert pooled.question.tolist() == [t.question_id for t in QUESTIONS]
+    assert pooled.ledger.used == sum(ledger.used for ledger in ledgers)
+    assert pooled.ledger.left_out[REPEATED_PROMPT] == 30 * 3 * (K - 1)
 
 
 @pytest.mark.parametrize("attempts", ["first", "first-valid"])
@@ -230,3 +248,44 @@ def test_an_attempt_that_follows_a_copy_is_no_first_one(tmp_path, attempts):
     assert set(counts.sham_replays.tolist()) == {K - 1}
     assert counts.ledger.left_out == {"from a cache": 30 * 3 * 2}
     assert counts.ledger.read == 30 * 3 * (K + 1)
+
+
+def attempt_of(repetition, attempt, *, shown="the same", status="ok", cached=False):
+    ok = status == "ok"
+    return Replay(
+        run="r", question_id="q", video_id=None, condition="sham", repetition=repetition,
+        attempt=attempt, text="A", answer="A" if ok else None, reference_answer="A", status=status,
+        rule="mark", flip=0 if ok else None, seed=1, started_at=0.0, evidence_sha256=shown,
+        from_cache=cached,
+    )  # fmt: skip
+
+
+def test_what_follows_a_repeated_prompt_is_left_out_and_what_follows_a_new_draw_is_not():
+    records = [
+        attempt_of(0, 0, status="invalid"),
+        attempt_of(0, 1),  # shown what the first attempt was shown
+        attempt_of(0, 2, shown="others"),  # a new draw, after one
+        attempt_of(1, 0, status="invalid"),
+        attempt_of(1, 1, shown="left out", status="invalid"),
+        attempt_of(1, 2, cached=True),
+        attempt_of(2, 0, shown="left out"),  # nothing that counts was shown them
+        attempt_of(3, 0, shown="new", status="transport_error"),
+        attempt_of(3, 1, shown="new", cached=True),
+        attempt_of(3, 2, shown="new"),
+        attempt_of(4, 0, shown="new", status="invalid"),
+        attempt_of(4, 1, shown="newer", status="invalid", cached=True),
+        attempt_of(4, 2, shown="newer"),
+    ]
+    expected = {
+        1: REPEATED_PROMPT, 3: REPEATED_PROMPT, 4: REPEATED_PROMPT, 5: FROM_CACHE,
+        7: ASKED_AGAIN, 8: FROM_CACHE, 9: FROM_CACHE, 11: FROM_CACHE,
+    }  # fmt: skip
+    found = find_copies(records, copied=lambda: "prompt")
+    assert found.reasons == expected
+    assert {shown for *_, shown in found.prompts} == {
+        "the same", "others", "left out", "new", "newer"
+    }  # fmt: skip
+    backwards = find_copies(records[::-1], copied=lambda: "prompt").reasons
+    assert {len(records) - 1 - place: reason for place, reason in backwards.items()} == expected
+    caches = {place: reason for place, reason in expected.items() if reason != REPEATED_PROMPT}
+    assert find_copies(records, copied=lambda: None) == (caches, frozenset())

@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from carve_stats.errors import AgentError
@@ -72,7 +73,8 @@ def send_canary(
     ------
     AgentError
         It failed, and `mode` is ``stop``; or the agent could not be reached. What it cost is kept,
-        and the same command sends it again, unless the run began in spite of it.
+        as it is whatever else ends it, and the same command sends it again, unless the run began
+        in spite of it.
     """
     found = read_canary(run.path)
     if mode == "off" or (found is not None and found.passed):
@@ -80,7 +82,7 @@ def send_canary(
     kept = found is not None
     if found is None:
         declared = declared_stochastic(run.plan.agent)
-        found = canary(replayer, trajectories, declared=declared, affords=affords)
+        found = _send(run, replayer, trajectories, declared=declared, affords=affords)
         if found.passed and not found.calls:
             return found
         if found.passed is None or (found.passed is False and mode == "stop"):
@@ -99,6 +101,30 @@ def send_canary(
     if not found.passed or found.notes:
         _log.warning("%s", found)
     return found
+
+
+def _send(
+    run: RunStore,
+    replayer: Replayer,
+    trajectories: Sequence[Trajectory],
+    *,
+    declared: bool | None,
+    affords: Callable[[CanaryReport], bool] | None,
+) -> CanaryReport:
+    """Send a canary; of one that an error ends, what it has spent is kept."""
+    sent = CanaryReport(passed=None)
+
+    def noting(report: CanaryReport) -> bool:
+        nonlocal sent
+        sent = report
+        return affords is None or affords(report)
+
+    try:
+        return canary(replayer, trajectories, declared=declared, affords=noting)
+    except BaseException:
+        if sent.calls or sent.captions:
+            keep_spent(run.path, replace(sent, notes=["ended by an error"]))
+        raise
 
 
 def _mend(found: CanaryReport) -> str:

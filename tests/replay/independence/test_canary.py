@@ -125,6 +125,21 @@ def test_an_agent_with_a_favourite_answer_passes_in_any_words(media, words):
         assert report.passed, report.calls
 
 
+@pytest.mark.parametrize(
+    ("p", "words"), [(0.9, "Looking carefully at the frames shown, the answer is {}"), (0.95, "{}")]
+)
+def test_how_often_an_agent_is_stopped_that_gives_one_answer_with_probability_p(media, p, words):
+    rng = random.Random(7)
+
+    def letter(request):
+        return words.format("AB"[rng.random() >= p])
+
+    runs = 100
+    stopped = sum(not canary(replayer(letter, media), [asked()]).passed for _ in range(runs))
+    expected = runs * (p * p + (1 - p) ** 2) ** 20  # 1.9 and 13.6
+    assert abs(stopped - expected) <= 3 * expected**0.5
+
+
 def test_for_a_declared_deterministic_agent_that_is_a_note(media):
     report = canary(replayer(same_reply, media), [asked()], declared=False)
     assert report.passed
@@ -318,6 +333,24 @@ def test_one_that_reaches_nobody_ends_the_run_and_is_sent_again(media, tmp_path)
         good = Looking()
         assert send_canary(run, replayer(good, media), [asked()], mode="stop").passed
         assert [report.calls for report in read_canaries(run.path)] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no such model"), KeyboardInterrupt()])
+def test_what_was_spent_before_an_error_is_kept(media, tmp_path, error):
+    made = []
+
+    def agent(request):
+        made.append(request)
+        if len(made) == 4:
+            raise error
+        return ReplayReply(text="A", usage={"tokens": 7})
+
+    with open_run(tmp_path / "run") as run:
+        with pytest.raises((AgentError, KeyboardInterrupt)):
+            send_canary(run, replayer(agent, media), [asked()], mode="stop")
+        [report] = read_canaries(run.path)
+        assert (report.passed, report.calls, report.usage) == (None, 3, {"tokens": 21})
+        assert read_canary(run.path) is None
 
 
 @pytest.mark.parametrize("room", [0, 1, 7])

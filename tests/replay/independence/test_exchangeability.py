@@ -62,6 +62,14 @@ def test_questions_with_one_self_answer_say_nothing():
     assert (found.questions, found.p_value) == (0, None)
 
 
+def test_answers_that_nobody_gave_are_none():
+    """A Counter keeps the answers whose number has come down to 0."""
+    some = [("A", {"B": 3}), ("A", {"A": 2, "B": 1}), ("B", {"A": 4})]
+    with_zeros = [(frozen, dict.fromkeys("ABCD", 0) | given) for frozen, given in some]
+    assert frozen_answer_test(with_zeros) == frozen_answer_test(some)
+    assert frozen_answer_test([("A", {"A": 0, "B": 0}), ("A", {"B": 1, "C": 0})]).questions == 0
+
+
 def test_of_many_questions_evenly_spaced_ones_are_tested():
     few, often = ("B", {"A": 3}), ("A", {"A": 2, "B": 1})
     # Of four that are equally likely the frozen answer is the odd one out once.

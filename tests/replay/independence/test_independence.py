@@ -100,6 +100,18 @@ def rules(report):
     return [alarm.rule for alarm in report.alarms]
 
 
+@pytest.mark.parametrize(("copied", "alarms"), [(6, []), (7, ["repeated_answers"])])
+def test_answers_repeat_too_much_from_p_of_one_in_ten_thousand(tmp_path, copied, alarms):
+    """Each question whose three SELF answers alone are the same has p = 1/4: 4^-6 and 4^-7."""
+    questions = [
+        Trajectory(question_id=f"q{i}", answer="A", options=OPTIONS) for i in range(copied)
+    ]
+    run_replays(lambda request: "B", questions, k=3, store=tmp_path / "run", seed=1)
+    report = check_independence(tmp_path / "run")
+    assert report.frozen_answers.p_value == pytest.approx(4.0**-copied)
+    assert rules(report) == alarms
+
+
 ALL = ["repeated_answers", "unvaried_replies"]
 BY_TEXT = ", nor from one condition to another: a cache keyed by the question or its text alone"
 
