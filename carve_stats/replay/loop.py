@@ -227,10 +227,14 @@ def _look_before(
         return
     sent = len(read_canaries(run.path))
     try:
-        send_canary(run, replayer, trajectories, mode=mode, affords=limit.affords)
-    finally:
-        for report in read_canaries(run.path)[sent:]:
-            limit.add_canary(report)
+        try:
+            send_canary(run, replayer, trajectories, mode=mode, affords=limit.affords)
+        finally:
+            for report in read_canaries(run.path)[sent:]:
+                limit.add_canary(report)
+    except AgentError:
+        limit.check_canary()
+        raise
 
 
 class PreparedRun(NamedTuple):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -135,7 +136,7 @@ def test_a_killed_worker_costs_its_task_in_flight_only(folder):
     ("agent", "message"),
     [
         ("dies", "its Ray worker died again and again on question 'q05'"),
-        ("raises", "agent failed on question 'q05', condition self, repetition 0, attempt 0:"
+        ("raises", r"agent failed on question 'q05', condition \w+, repetition \d, attempt 0:"
          " RuntimeError: no memory left"),
     ],
 )  # fmt: skip
@@ -143,7 +144,7 @@ def test_a_task_that_cannot_be_done_ends_the_run_in_one_line(folder, agent, mess
     process = begin(folder, "far", agent)
     _, err = process.communicate(timeout=200)
     assert process.returncode == 1, err
-    assert message in err.splitlines()[-1]
+    assert re.search(message, err.splitlines()[-1]), err
     assert RunStore.load(folder / "far").progress.status().valid >= 12
 
 

@@ -17,6 +17,13 @@ from carve_stats.replay.store import RunStore
 
 __all__ = ["SpendLimit", "check_max_calls", "check_max_cost"]
 
+_UNTOLD = "untold"
+_CANNOT_BE_KEPT = (
+    "the reply does not tell its tokens (usage: prompt_tokens and completion_tokens), so that"
+    " max_cost (--max-cost) cannot be kept: have the agent tell them, price its calls, or give"
+    " max_calls (--max-calls) alone"
+)
+
 
 class SpendLimit:
     """Lets a run make no more calls, or cost no more, than a person allows.
@@ -83,6 +90,8 @@ class SpendLimit:
         self._reserved: dict[ReplayKey, tuple[int, Fraction]] = {}
         self._reserved_calls = self._passed = 0
         self._reserved_cost = Fraction(0)
+        self._canary_cost = self._dearest_call = Fraction(0)
+        self._canary_refused_by: str | None = None
         self.reached: str | None = None
         """``max_calls`` or ``max_cost``, where it ended a run."""
         self.alone = False
@@ -127,6 +136,9 @@ class SpendLimit:
         self._reserved.clear()
         self._reserved_calls = self._passed = 0
         self._reserved_cost = Fraction(0)
+        self._canary_cost = self._spent.cost
+        self._dearest_call = self._meter.known_call_cost()
+        self._canary_refused_by = None
         self.alone = self.max_cost is not None and not (
             self._spent.dearest or self._meter.costs_known()
         )
@@ -145,10 +157,37 @@ class SpendLimit:
             False where the call could pass a limit, if it costs what the dearest before did.
         """
         spent = self._spent.with_canary(sent)
+        self._canary_refused_by = None
         if self.max_calls is not None and spent.calls >= self.max_calls:
-            return False
-        return self.max_cost is None or (
-            spent.cost < self.max_cost and spent.cost + spent.dearest <= self.max_cost
+            self._canary_refused_by = "max_calls"
+        elif self.max_cost is not None:
+            if sent.calls and self._meter.canary_cost(sent) is None:
+                self._canary_refused_by = _UNTOLD
+                return False
+            self._dearest_call = max(self._dearest_call, spent.cost - self._canary_cost)
+            self._canary_cost = spent.cost
+            most = max(self._dearest_call, spent.dearest)
+            if spent.cost >= self.max_cost or spent.cost + most > self.max_cost:
+                self._canary_refused_by = "max_cost"
+        return self._canary_refused_by is None
+
+    def check_canary(self) -> None:
+        """Refuse to go on where a canary was ended by what it may spend.
+
+        Raises
+        ------
+        InputError
+            The limit leaves no room for it.
+        AgentError
+            What it cost cannot be known.
+        """
+        if self._canary_refused_by is None:
+            return
+        if self._canary_refused_by == _UNTOLD:
+            raise AgentError(f"the canary: {_CANNOT_BE_KEPT}")
+        raise InputError(
+            f"{self.tell(self._canary_refused_by)} leaves no room for the canary: raise it"
+            f" (--{self._canary_refused_by.replace('_', '-')}), or give canary='off' (--canary off)"
         )
 
     def add_canary(self, canary: CanaryReport) -> None:
@@ -242,12 +281,8 @@ class SpendLimit:
     def _check_known(self, unknown: Replay | None) -> None:
         if unknown is not None and self.max_cost is not None:
             question, condition, repetition, _ = unknown.key
-            raise AgentError(
-                f"question {question!r}, condition {condition}, repetition {repetition}: the reply"
-                " does not tell its tokens (usage: prompt_tokens and completion_tokens), so that"
-                " max_cost (--max-cost) cannot be kept: have the agent tell them, price its calls,"
-                " or give max_calls (--max-calls) alone"
-            )
+            place = f"question {question!r}, condition {condition}, repetition {repetition}"
+            raise AgentError(f"{place}: {_CANNOT_BE_KEPT}")
 
     def __str__(self) -> str:
         return self.tell(self.reached or ("max_cost" if self.max_calls is None else "max_calls"))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from carve_stats.replay.costs.metering import Meter, shown_of
+from carve_stats.replay.costs.prediction import QuestionSample
 from carve_stats.replay.costs.prices import tokens_used
 from carve_stats.replay.loop import PreparedRun
 from carve_stats.replay.records import Replay
 from carve_stats.replay.seeds import replay_seed
 from carve_stats.replay.store import RunStore
 
-__all__ = ["ENOUGH", "FIGURES", "NOTHING", "Estimate", "Measured", "measure_bytes", "measure_run"]
+__all__ = ["ENOUGH", "FIGURES", "NOTHING", "Estimate", "estimate", "measure_bytes", "measure_run"]
 
 ENOUGH = 5
 """Replays that a condition's figure is measured on, at least."""
@@ -23,7 +25,6 @@ ENOUGH = 5
 FIGURES = ("tokens_in", "tokens_out", "seconds", "cost")
 """What is measured of a replay."""
 
-_LEVEL = 0.95
 _RENDERED = 5
 
 
@@ -56,9 +57,10 @@ class Estimate:
         """As much of something of which each takes so much."""
         if not factor:
             return NOTHING
-        return Estimate(*(None if n is None else n * factor for n in self._figures()))
+        return Estimate(*(None if n is None else n * factor for n in self.figures()))
 
-    def _figures(self) -> tuple[float | None, float | None, float | None]:
+    def figures(self) -> tuple[float | None, float | None, float | None]:
+        """What is expected, the least and the most."""
         return self.expected, self.low, self.high
 
     def to_dict(self) -> dict[str, float | None]:
@@ -73,76 +75,40 @@ def _sum(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None else a + b
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One figure of the replays of a condition.
+def estimate(sample: QuestionSample, replays: Mapping[str, Estimate]) -> Estimate:
+    """What replays to come take, by those that are there.
 
     Parameters
     ----------
-    replays : int
-        Records that tell it.
-    questions : int
-        Their questions.
-    mean : float
-        Of the records.
-    even : float
-        As many questions with equally many records each would tell as much of how questions
-        differ: (Σ n)² / Σ n² over the n records of each.
-    between, within : float or None
-        Variances: of the questions' own means, and of the records of one question. None for one
-        question. Where no question has two records, all variance is taken to be between.
+    sample : QuestionSample
+        Those that are there.
+    replays : mapping of str to Estimate
+        How many are to come, by question.
+
+    Returns
+    -------
+    Estimate
+        With the ends of a 95 % prediction interval: the lower one if the fewest are made, the upper
+        one if the most are.
     """
-
-    replays: int
-    questions: int
-    mean: float
-    even: float
-    between: float | None
-    within: float | None
-
-    def of(self, replays: Estimate, questions: int) -> Estimate:
-        """The figure for replays to come.
-
-        Parameters
-        ----------
-        replays : Estimate
-            How many.
-        questions : int
-            Of how many questions, equally many each.
-
-        Returns
-        -------
-        Estimate
-            With the ends of a prediction interval; None for one question.
-
-        Notes
-        -----
-        A replay takes μ + b + e: b is of its question, with variance `between`, and e its own, with
-        variance `within` (method of moments for unequal numbers). The mean of R replays of Q other
-        questions is off the measured one by a variance of
-        between (1 / even + 1 / Q) + within (1 / replays + 1 / R); the interval takes Student's t
-        for the questions measured. It is too wide for further replays of the same questions.
-        """
-        expected = None if replays.expected is None else replays.expected * self.mean
-        if not replays.high:
-            return NOTHING
-        if self.between is None or self.within is None:
-            return Estimate(expected, None, None)
-        from scipy.special import stdtrit
-
-        t = float(stdtrit(self.questions - 1, (1 + _LEVEL) / 2))
-        between = self.between * (1 / self.even + 1 / max(questions, 1))
-
-        def half(n: float) -> float:
-            return t * math.sqrt(between + self.within * (1 / self.replays + 1 / n))  # type: ignore[operator]
-
-        low = None
-        if replays.low is not None:
-            low = replays.low and replays.low * max(0.0, self.mean - half(replays.low))
-        return Estimate(expected, low, replays.high * (self.mean + half(replays.high)))
+    if not any(number.high for number in replays.values()):
+        return NOTHING
+    ways = list(zip(*(number.figures() for number in replays.values()), strict=True))
+    found: dict[Any, tuple[float | None, float | None]] = {}
+    for numbers in set(ways):  # mostly one: what is to come is mostly known
+        made = {q: n for q, n in zip(replays, numbers, strict=True) if n is not None}
+        found[numbers] = sample.predict(made) if len(made) == len(replays) else (None, None)
+    (expected, _), (fewest, below), (most, above) = (found[numbers] for numbers in ways)
+    return Estimate(
+        expected,
+        None if fewest is None or below is None else max(0.0, fewest - below),
+        None if most is None or above is None else most + above,
+    )
 
 
-def measure_run(store: RunStore, meter: Meter, *, priced: bool) -> dict[tuple[str, str], Measured]:
+def measure_run(
+    store: RunStore, meter: Meter, *, priced: bool, asked: Container[str] | None = None
+) -> dict[tuple[str, str], QuestionSample]:
     """Measure what the replays of a run took.
 
     Parameters
@@ -153,10 +119,12 @@ def measure_run(store: RunStore, meter: Meter, *, priced: bool) -> dict[tuple[st
         Of the run's questions.
     priced : bool
         Whether it has prices.
+    asked : container of str, optional
+        Ids of its questions of which more replays may come; all if not given.
 
     Returns
     -------
-    dict of (str, str) to Measured
+    dict of (str, str) to QuestionSample
         By condition and figure; those with at least `ENOUGH` records. Failures to reach the agent
         and replies from a cache are not measured.
 
@@ -172,51 +140,21 @@ def measure_run(store: RunStore, meter: Meter, *, priced: bool) -> dict[tuple[st
     }
     if priced:
         figures["cost"] = meter.cost
-    sums: dict[tuple[str, str], dict[str, _Sums]] = defaultdict(dict)
+    found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(dict)
     for replay in store.records():
         if replay.status == "transport_error" or replay.from_cache:
             continue
         for name, figure in figures.items():
             value = figure(replay)
             if value is not None:
-                of_question = sums[replay.condition, name].setdefault(replay.question_id, _Sums())
-                of_question.add(float(value))
+                values = found[replay.condition, name]
+                values.setdefault(replay.question_id, []).append(float(value))
+    samples = {place: QuestionSample.of(values) for place, values in found.items()}
     return {
-        place: _measured(list(of_questions.values()))
-        for place, of_questions in sums.items()
-        if sum(one.count for one in of_questions.values()) >= ENOUGH
+        place: sample if asked is None else sample.of_questions(asked)
+        for place, sample in samples.items()
+        if sample.replays >= ENOUGH
     }
-
-
-@dataclass(slots=True)
-class _Sums:
-    """Number, mean and squares about it, of the values added so far."""
-
-    count: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-
-    def add(self, value: float) -> None:
-        self.count += 1
-        off = value - self.mean
-        self.mean += off / self.count
-        self.squares += off * (value - self.mean)
-
-
-def _measured(of_questions: list[_Sums]) -> Measured:
-    n, questions = sum(one.count for one in of_questions), len(of_questions)
-    mean = math.fsum(one.count * one.mean for one in of_questions) / n
-    even = n**2 / sum(one.count**2 for one in of_questions)
-    if questions == 1:
-        return Measured(n, questions, mean, even, None, None)
-    within = 0.0
-    if n > questions:
-        within = math.fsum(one.squares for one in of_questions) / (n - questions)
-    between = math.fsum(one.count * (one.mean - mean) ** 2 for one in of_questions)
-    # What it is on average, by the two variances: Snedecor and Cochran, unequal sample sizes.
-    typical = (n - n / even) / (questions - 1)
-    between = max(0.0, (between / (questions - 1) - within) / typical)
-    return Measured(n, questions, mean, even, between, within)
 
 
 def _tokens(replay: Replay, which: int) -> Fraction | None:

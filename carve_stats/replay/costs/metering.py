@@ -170,17 +170,48 @@ class Meter:
         named = self._model is not None or len(models) == 1
         return named and not any(price.by_tokens for price in models)
 
+    def known_call_cost(self) -> Fraction:
+        """The same of one call, of the question with most frames."""
+        price = self.asked_price()
+        return Fraction(0) if price is None else price.known(calls=1, images=self._most_frames())
+
     def canary_cost(self, canary: CanaryReport) -> Fraction | None:
-        """What a canary cost; None where that is not known."""
+        """What a canary cost, at most.
+
+        Parameters
+        ----------
+        canary : CanaryReport
+            What was sent.
+
+        Returns
+        -------
+        Fraction or None
+            By the dearest price, where only the replies name their model. None where it is not
+            known.
+        """
         calls = canary.calls + canary.captions
         if not calls:
             return Fraction(0)
-        price = self.asked_price()
-        if price is None:
+        if self._prices is None:
             return None
-        asked = [pair.question_id for pair in canary.pairs if pair.question_id in self._shown]
-        images = sum(2 * self.frames(question) for question in asked)
-        return price.cost(canary.usage, calls=calls, images=images)
+        asked = self.asked_price()
+        images = 0
+        alone = canary.calls  # replies to half a pair, whose question is not kept
+        for pair in canary.pairs:
+            alone -= len(pair.replies)
+            if pair.question_id in self._shown:
+                images += len(pair.replies) * self.frames(pair.question_id)
+        images += max(0, alone) * self._most_frames()
+        most = Fraction(0)
+        for price in self._prices.models.values() if asked is None else (asked,):
+            cost = price.cost(canary.usage, calls=calls, images=images)
+            if cost is None:
+                return None
+            most = max(most, cost)
+        return most
+
+    def _most_frames(self) -> int:
+        return max((shown.frames for shown in self._shown.values()), default=0)
 
     def asked_price(self) -> ModelPrice | None:
         """The price of the model that is asked for; None where it has none."""

@@ -56,7 +56,7 @@ def price_notes(
         if names:
             notes.append(
                 f"what a replay of {names} takes was measured on {source}: the range is a 95 %"
-                " prediction interval for questions like those measured"
+                " prediction interval, if other questions are like those measured"
             )
     unmeasured = [c for c in needed if parts[c].seconds is None]
     untold = [c for c in needed if parts[c].seconds is not None and parts[c].tokens_in is None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,11 +14,12 @@ from carve_stats.replay.costs.measuring import (
     FIGURES,
     NOTHING,
     Estimate,
-    Measured,
+    estimate,
     measure_bytes,
     measure_run,
 )
 from carve_stats.replay.costs.metering import Meter, model_asked, shown_of
+from carve_stats.replay.costs.prediction import QuestionSample
 from carve_stats.replay.costs.price_notes import price_notes
 from carve_stats.replay.costs.prices import Prices, read_prices
 from carve_stats.replay.costs.remaining import Remaining, count_remaining
@@ -97,9 +99,12 @@ def price_run(
     Notes
     -----
     Tokens, seconds and money are measured on replays, never guessed from the length of texts or the
-    size of frames: how a model counts them is its own affair. The interval is a 95 % prediction
-    interval from the questions' means, by Student's t, for each condition; those of several
-    conditions are added end to end, since a question that takes much does so in each.
+    size of frames: how a model counts them is its own affair. The range is a 95 % prediction
+    interval for each condition (see `QuestionSample`): questions differ, and so do replays of one;
+    of a question that has replays already, what they took is known. It takes the questions to come
+    to be like those measured, drawn at random from the same ones, and what they take to be roughly
+    normal. The ranges of several conditions are added end to end, since a question that takes much
+    does so in each.
 
     Examples
     --------
@@ -143,7 +148,8 @@ def price_run(
     meter = Meter(questions, captions=captions, prices=prices, model=model)
     spending = Spending(meter, priced=prices is not None)
     unknown = None if run is None else spending.add_run(run)
-    measured, sources = _measure(run, meter, like, prices, captions)
+    asked = {t.question_id: t for t in prepared.trajectories}
+    measured, sources = _measure(run, meter, like, prices, captions, asked)
     bytes_per_frame, sampled = measure_bytes(prepared)
     remaining = count_remaining(
         prepared.trajectories,
@@ -160,7 +166,7 @@ def price_run(
         figures: dict[str, Estimate | None] = {}
         for name in FIGURES:
             taken = measured.get((condition, name))
-            figures[name] = None if taken is None else taken.of(left.replies, left.questions)
+            figures[name] = None if taken is None else estimate(taken, left.by_question)
         calls = left.replies + left.captions
         if prices is not None and exact:
             price = meter.asked_price()
@@ -215,9 +221,10 @@ def _measure(
     like: str | Path | None,
     prices: Prices | None,
     captions: bool,
-) -> tuple[dict[tuple[str, str], Measured], dict[str, str]]:
+    asked: Mapping[str, Trajectory],
+) -> tuple[dict[tuple[str, str], QuestionSample], dict[str, str]]:
     """What replays take, and for each condition where that was measured."""
-    measured: dict[tuple[str, str], Measured] = {}
+    measured: dict[tuple[str, str], QuestionSample] = {}
     sources: dict[str, str] = {}
     if like is not None:
         other = RunStore.load(like)
@@ -225,7 +232,8 @@ def _measure(
             other.trajectories(), captions=captions, prices=prices,
             model=model_asked(other.plan.agent),
         )  # fmt: skip
-        measured = measure_run(other, its_meter, priced=prices is not None)
+        same = {t.question_id for t in other.trajectories() if asked.get(t.question_id) == t}
+        measured = measure_run(other, its_meter, priced=prices is not None, asked=same)
         sources = {condition: str(like) for condition, _ in measured}
     if run is not None:
         own = measure_run(run, meter, priced=prices is not None)
@@ -238,17 +246,22 @@ def _canary(
     trajectories: Sequence[Trajectory], run: RunStore | None, captions: bool
 ) -> Remaining | None:
     """What a canary asks: two replies if all is well, and up to forty if not."""
-    looked_at = [shown for t in trajectories if (shown := shown_of(t)).items][:CANARY_CALLS]
-    if not looked_at or (run is not None and read_canary(run.path) is not None):
+    pictured = [t for t in trajectories if shown_of(t).items][: CANARY_CALLS // 2]
+    if not pictured or (run is not None and read_canary(run.path) is not None):
         return None
+    looked_at = [shown_of(t) for t in pictured]
     first = looked_at[0]
     items = max(shown.items for shown in looked_at) if captions else 0
     frames = max(shown.frames for shown in looked_at)
     most_captions = items * (CANARY_CALLS + 2 * _COMPARED)
     usual = 3 * first.items if captions else 0
+    most = dict.fromkeys((t.question_id for t in pictured), 0)
+    for _, question in zip(range(CANARY_CALLS // 2), itertools.cycle(most), strict=False):
+        most[question] += 2
+    usually = {question: 2 * (question == pictured[0].question_id) for question in most}
     return Remaining(
         replies=Estimate(2, 2, CANARY_CALLS),
         captions=Estimate(usual, usual, most_captions),
         frames=Estimate(2 * first.frames, 2 * first.frames, CANARY_CALLS * frames),
-        questions=len(looked_at),
+        by_question={q: Estimate(usually[q], usually[q], most[q]) for q in most},
     )

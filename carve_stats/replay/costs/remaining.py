@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from carve_stats.replay.costs.measuring import ENOUGH, NOTHING, Estimate
@@ -31,8 +31,8 @@ class Remaining:
         Replies to be asked for: more than replays where an invalid one is tried again.
     captions, frames : Estimate
         Captions to be asked for, and frames to be shown.
-    questions : int
-        Questions with a replay to be made.
+    by_question : dict of str to Estimate
+        `replies`, by question; only those with a replay to be made.
     """
 
     planned: int = 0
@@ -42,7 +42,7 @@ class Remaining:
     replies: Estimate = NOTHING
     captions: Estimate = NOTHING
     frames: Estimate = NOTHING
-    questions: int = 0
+    by_question: dict[str, Estimate] = field(default_factory=dict)
 
 
 def count_remaining(
@@ -122,7 +122,7 @@ def count_remaining(
             count.frames += replies.times(shown.frames)
             if captions and condition != "self":
                 count.captions += replies.times(shown.items)
-            count.questions += 1
+            count.by_question[question] = replies
     return counts
 
 

@@ -353,8 +353,10 @@ def test_a_canary_that_is_blind_passes_no_limit_and_is_not_forgotten(
     agent = (Captioning if captions else Function)(replies=("A",))
     given = {"k": 1, "store": tmp_path / "run", "seed": 1, "media": tmp_path}
     for limit in (SpendLimit(max_calls=most), SpendLimit(max_calls=most + 1)):
-        with pytest.raises(AgentError, match=r"leaves no room for the canary.*--canary off"):
+        with pytest.raises(InputError, match=r"leaves no room for the canary.*--canary off") as e:
             run_replays(agent, uncaptioned, **given, limit=limit)
+        assert str(e.value).startswith(f"max_calls={limit.max_calls} ({limit.calls} made)")
+        assert "\n" not in str(e.value)
         assert len(agent.made) + len(captioned) <= limit.calls <= limit.max_calls
     spent = limit.calls
     limit = SpendLimit(max_calls=spent + 3)
@@ -369,9 +371,58 @@ def test_a_canary_passes_no_limit_of_money(tmp_path, uncaptioned):
              "agent_spec": {"model": "m"}}  # fmt: skip
     for times in (1, 2):
         limit = SpendLimit(max_cost=10, prices=PRICES)
-        with pytest.raises(AgentError, match="leaves no room for the canary"):
+        with pytest.raises(InputError, match=r"max_cost=10 \(9 USD spent\) leaves no room"):
             run_replays(agent, uncaptioned, **given, limit=limit)
         assert limit.cost == len(agent.made) * 3 == 9, times
+
+
+def test_the_dearest_call_of_a_canary_is_what_the_next_one_may_cost(tmp_path, uncaptioned):
+    """The first costs 6, others 1.5: after three 9 are spent, and another 6 would pass 14."""
+    agent = Function(replies=("A",), tokens=lambda draw: {
+        "prompt_tokens": 5000 if agent.made else 20_000, "completion_tokens": 0})  # fmt: skip
+    limit = SpendLimit(max_cost=14, prices=PRICES)
+    with pytest.raises(InputError, match=r"max_cost=14 \(9 USD spent\) leaves no room"):
+        run_replays(agent, uncaptioned, k=1, store=tmp_path / "run", seed=1, media=tmp_path,
+                    agent_spec={"model": "m"}, limit=limit)  # fmt: skip
+    assert len(agent.made) == 3
+
+
+@pytest.mark.parametrize("cost", [0.09, 0.12, 0.13, 0.25, 0.39])
+def test_a_canary_at_known_prices_is_kept_to_the_call(tmp_path, uncaptioned, cost):
+    """A call is 0.10 and three frames 0.03; also the reply to half a pair shows its frames."""
+    prices = Prices(
+        currency="EUR",
+        models={"default": ModelPrice(call=Fraction(1, 10), image=Fraction(1, 100))},
+    )
+    agent = Function(replies=("A",))
+    limit = SpendLimit(max_cost=cost, prices=prices)
+    with pytest.raises(InputError, match="leaves no room for the canary"):
+        run_replays(agent, uncaptioned, k=1, store=tmp_path / "run", seed=1, media=tmp_path,
+                    limit=limit)  # fmt: skip
+    assert len(agent.made) == int(100 * cost) // 13
+    assert limit.cost == Fraction(13 * len(agent.made), 100)
+
+
+def test_a_canary_of_a_model_that_only_replies_name_counts_as_the_dearest(tmp_path, uncaptioned):
+    models = {"cheap": ModelPrice(), **PRICES.models}
+    agent = Function(replies=("A",), tokens=lambda draw: {"prompt_tokens": 10_000,
+                                                          "completion_tokens": 0})  # fmt: skip
+    limit = SpendLimit(max_cost=10, prices=Prices(currency="EUR", models=models))
+    with pytest.raises(InputError, match=r"max_cost=10 \(9 EUR spent\) leaves no room"):
+        run_replays(agent, uncaptioned, k=1, store=tmp_path / "run", seed=1, media=tmp_path,
+                    limit=limit)  # fmt: skip
+    assert len(agent.made) == 3
+
+
+def test_a_canary_whose_replies_tell_no_tokens_ends_after_one(tmp_path, uncaptioned):
+    agent = Function(replies=("A",))
+    for calls in (1, 2):  # it may have been mended
+        limit = SpendLimit(max_cost=10, prices=PRICES)
+        with pytest.raises(AgentError, match=r"canary: the reply does not tell its tokens") as e:
+            run_replays(agent, uncaptioned, k=1, store=tmp_path / "run", seed=1, media=tmp_path,
+                        agent_spec={"model": "m"}, limit=limit)  # fmt: skip
+        assert "\n" not in str(e.value)
+        assert len(agent.made) == limit.calls == calls
 
 
 def test_duplicates_were_paid_for_too(tmp_path):
