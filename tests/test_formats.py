@@ -1,6 +1,7 @@
 """The examples of docs/formats.md are read by the code they describe."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from carve_stats.replay.config import read_config
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/formats.md").read_text()
 LOG, TRAJECTORIES, LEAST = re.findall(r"```jsonl\n(.*?)```", PAGE, flags=re.S)
-(OUTCOMES,) = re.findall(r"```csv\n(.*?)```", PAGE, flags=re.S)
+OUTCOMES, DEFERRAL = re.findall(r"```csv\n(.*?)```", PAGE, flags=re.S)
 BENCHMARK, FROZEN = re.findall(r"```json\n(.*?)```", PAGE, flags=re.S)
 README = (ROOT / "README.md").read_text()
 TOML = re.findall(r"```toml\n(.*?)```", PAGE + README, flags=re.S)
@@ -65,6 +66,36 @@ def test_the_outcomes_are_read(tmp_path):
     assert strong.tokens[:2].tolist() == [1450, 1210]
     assert outcomes.cluster.tolist() == ["601", "601", "602"]
     assert outcomes.covariates["covered"].tolist() == ["true", "false", "true"]
+
+
+def test_a_deferral_writes_that_table(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "strong.py").write_text(
+        "from carve_stats.replay.protocols import ReplayReply\n"
+        "def answer(request):\n"
+        "    text = 'B' if request.question_id == 'q1' else 'I cannot tell.'\n"
+        "    return ReplayReply(text=text, usage={'prompt_tokens': 40, 'completion_tokens': 2})\n"
+    )
+    questions = [
+        cs.Trajectory(
+            question_id=q, video_id=v, answer="A", correct=c, options={"A": "yes", "B": "no"}
+        )
+        for q, v, c in (("q1", "v1", "B"), ("q2", "v1", "A"), ("q3", "v2", "B"))
+    ]
+    cs.run_replays(
+        lambda asked: "B" if (asked.question_id, asked.condition) == ("q2", "destroy") else "A",
+        questions,
+        k=1,
+        store="RUN",
+        seed=1,
+    )
+    status, _, err = command("defer", "RUN", "--agent", "python:strong:answer", "--out", "FILE.csv")
+    sys.modules.pop("strong")
+    assert status == 0, err
+    assert Path("FILE.csv").read_text() == DEFERRAL
+    outcomes = read_outcomes("FILE.csv")
+    assert outcomes.alternatives["python-strong-answer"].known.tolist() == [True, False, False]
 
 
 def test_the_benchmark_file_is_read(tmp_path):

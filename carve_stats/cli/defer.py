@@ -123,6 +123,12 @@ def defer(
     from carve_stats.routing.rules.parsing import as_routing_rule
 
     parsed = as_routing_rule(rule)
+    if prices is None and max_cost is not None:
+        raise InputError(
+            f"--max-cost {max_cost:g} needs --prices FILE, which says what models cost"
+        )
+    if prices is not None and max_cost is None and max_calls is None:
+        raise InputError(f"--prices {prices} limits nothing: add --max-cost X, or leave it out")
     spending = make_limit(prices, max_calls, max_cost)
     counts = read_replays(run)
     labels = None if gold is None else {q: one.label for q, one in read_gold(gold).items()}
@@ -151,7 +157,7 @@ def defer(
     if target is not None:
         write_table(target, _columns(deferral.outcomes))
     if as_json:
-        told = {} if spending is None else {"spent": spent(spending)}
+        told = {} if spending is None or deferral.store is None else {"spent": spent(spending)}
         echo_json({**deferral.to_dict(), "output": output, **told})
         return
     click.echo(str(deferral))

@@ -19,6 +19,7 @@ __all__ = ["EvidenceRenderer", "RenderingError", "hash_frames"]
 
 _TOLERANCE = 1.0  # seconds; what a file says of its length is not exact
 _PICTURES = ("JPEG", "PNG", "WEBP")
+_MEDIA_ROOT = "the media root (--media, [input] media, or media=)"
 
 
 class RenderingError(InputError):
@@ -214,15 +215,14 @@ def _check_file(media: Path, name: str, place: str, *, picture: bool) -> None:
     try:
         inside(media, name)
     except InputError as error:
-        raise InputError(f"{place}: {error}") from None
+        raise InputError(f"{place}: {error}; paths are below {_MEDIA_ROOT}") from None
     try:
         with open(path, "rb") as file:
             empty = not file.read(1)
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{place}: no file {str(path)!r} to read ({said}): check the path and the"
-            " media root (media=, --media)"
+            f"{place}: no file {str(path)!r} to read ({said}): check the path and {_MEDIA_ROOT}"
         ) from None
     if empty:
         raise InputError(f"{place}: {str(path)!r} is empty: store it again")

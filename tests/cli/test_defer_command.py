@@ -12,10 +12,11 @@ from carve_stats.logs.outcomes import read_outcomes
 from carve_stats.logs.reader import read_replays
 from carve_stats.replay.agents.synthetic import SyntheticAgent, synthetic_trajectories
 from carve_stats.replay.deferral.asking import defer_questions
+from carve_stats.replay.evidence.frames import Encoder
 from carve_stats.replay.loop import run_replays
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.store import RunStore
-from carve_stats.replay.trajectories import Trajectory
+from carve_stats.replay.trajectories import EvidenceItem, Trajectory
 
 # Notes each question that it is asked, and may kill its process before it answers.
 STRONG = """
@@ -207,6 +208,10 @@ def test_a_configuration_names_the_fallback(folder, command_json, refused, monke
         ((*FALLBACK, "--workers", "0"), "workers=0"),
         ((*FALLBACK, "--seed", "-1"), "seed=-1"),
         ((*FALLBACK, "--store", ""), "--store"),
+        ((*FALLBACK, "--max-calls", "0"), "max_calls=0"),
+        ((*FALLBACK, "--max-cost", "1"), "--max-cost 1 needs --prices"),
+        ((*FALLBACK, "--prices", "absent.toml"), "--prices absent.toml limits nothing"),
+        ((*FALLBACK, "--prices", "absent.toml", "--max-cost", "1"), "absent.toml"),
         ((*FALLBACK, "--out", "outcomes.txt"), ".csv"),
         ((*FALLBACK, "--out", "run/outcomes.csv"), "inside 'run'"),
         ((*FALLBACK, "--out", "gold.csv", "--gold", "gold.csv"), "one of the files read"),
@@ -265,4 +270,48 @@ def test_a_limit_ends_it_cleanly_and_a_larger_one_goes_on(folder, command_json, 
         "calls": 14, "cost": None, "currency": None, "stopped_at": None,
     }  # fmt: skip
     assert (finished["deferred"], finished["answered"]) == (12, 11)
-    assert "max_cost" in command(*arguments, "--max-cost", 1)[2]
+
+
+def test_a_limit_of_money_ends_it_cleanly_and_a_larger_one_goes_on(folder, command_json, command):
+    (folder / "prices.toml").write_text(
+        'currency = "USD"\n[models.default]\ninput = 2000.0\noutput = 10000.0\n'
+    )
+    # By hand: 40 tokens read and 2 written are 0.08 + 0.02; a reply without usage is the dearest.
+    arguments = ("defer", "run", *FALLBACK, "--rule", "lowest 3", "--prices", "prices.toml")
+    status, out, _ = command(*arguments, "--max-cost", 0.25)
+    assert (status, len(asked(folder))) == (0, 2)
+    assert "stopped at --max-cost 0.25 (0.2 USD spent): raise it" in out
+    assert "1 question deferred and not asked yet" in out
+    finished = command_json(*arguments, "--max-cost", 0.3)
+    assert len(asked(folder)) == finished["answered"] == 3
+    assert finished["spent"] == {
+        "calls": 3, "cost": 0.3, "currency": "USD", "stopped_at": None,
+    }  # fmt: skip
+    # Nothing deferred: the store was not looked at, and what it has cost is not known.
+    assert "spent" not in command_json("defer", "run", *FALLBACK, "--rule", "score > 5",
+                                       "--max-calls", 1)  # fmt: skip
+
+
+def test_frames_that_are_not_found_name_the_media_root(tmp_path, monkeypatch, command, refused):
+    (tmp_path / "media").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "unseeing_agent.py").write_text("def answer(request):\n    return 'B'\n")
+    picture = Encoder("png").encode(np.arange(3072, dtype=np.uint8).reshape(32, 32, 3))
+    (tmp_path / "media" / "a.png").write_bytes(picture.data)
+    whole = str(tmp_path / "media" / "a.png")
+    for store, path in (("run", "a.png"), ("whole", whole)):
+        question = Trajectory(question_id="q1", answer="A", options={"A": "yes", "B": "no"},
+                              evidence=(EvidenceItem(id="0", frames=(path,)),))  # fmt: skip
+        run_replays(lambda request: "A", [question], k=1, store=tmp_path / store, seed=1,
+                    media=tmp_path / "media", canary="off")  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    fallback = ("--agent", "python:unseeing_agent:answer")
+    message = refused("defer", "run", *fallback)
+    assert "no file" in message
+    assert "check the path and the media root (--media, " in message
+    message = refused("defer", "whole", *fallback, "--media", "elsewhere")
+    assert "paths are below the media root (--media, " in message
+    assert "leads out of the folder" in message
+    for store in ("run", "whole"):
+        assert command("defer", store, *fallback, "--media", "media")[0] == 0
+    sys.modules.pop("unseeing_agent")

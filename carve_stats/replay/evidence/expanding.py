@@ -25,6 +25,7 @@ __all__ = ["expand_item", "expand_trajectory"]
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp")
 _DIGITS = re.compile("([0-9]+)")
+_HOW_MANY = "[input] frames in the configuration, or read_trajectories(frames=)"
 
 
 def expand_trajectory(
@@ -106,8 +107,14 @@ def expand_item(
     {'video': 'v.mp4', 'times': [12.5]}
     """
     record = dict(record)
-    if isinstance(record.get("frames"), str):
-        record["frames"] = _pictures(Path(media), record["frames"])
+    given = record.get("frames")
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        raise InputError(
+            f"frames={given!r} is a number, and an item's frames are paths: take it out, and say"
+            f" how many frames every interval shows, by {_HOW_MANY}"
+        )
+    if isinstance(given, str):
+        record["frames"] = _pictures(Path(media), given)
     elif record.get("video") is not None and not record.get("times"):
         record.update(_choose_times(record, Path(media), frames, zero_length))
     return record
@@ -147,9 +154,8 @@ def _choose_times(
         )
     if frames is None:
         raise InputError(
-            f"video={record['video']!r} has an interval and no times: give them, or say in the"
-            " configuration how many frames an interval shows ([input] frames, in Python"
-            " read_trajectories(frames=))"
+            f"video={record['video']!r} has an interval and no times: give them, or say how many"
+            f" frames an interval shows, by {_HOW_MANY}"
         )
     seconds = video_seconds(_within(media, "video", record["video"]))
     zero_length = record.get("zero_length") or zero_length

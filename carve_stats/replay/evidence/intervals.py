@@ -61,8 +61,9 @@ def shown_interval(
         return max(0.0, float(start)), min(float(end), seconds)
     if zero_length is None:
         raise InputError(
-            f"start={start} is the end too: say what such a moment shows by zero_length, in the"
-            f" item or for all in [input]: one of {', '.join(ZERO_LENGTH)}"
+            f"start={start} is the end too: say what such a moment shows ({', '.join(ZERO_LENGTH)})"
+            " by zero_length in the item, [input] zero_length in the configuration, or"
+            " read_trajectories(zero_length=)"
         )
     span = ZERO_LENGTH[zero_length]
     begin = max(0.0, min(start - span / 2, seconds - span))

@@ -14,6 +14,7 @@ from carve_stats.logs.reader import read_replays
 from carve_stats.outcomes import Outcomes
 from carve_stats.replay.agents.scripted import ScriptedAgent
 from carve_stats.replay.agents.synthetic import SyntheticAgent, synthetic_trajectories
+from carve_stats.replay.costs.limits import SpendLimit
 from carve_stats.replay.deferral.asking import defer_questions
 from carve_stats.replay.deferral.choice import choose_deferred, default_seed
 from carve_stats.replay.evidence.frames import Encoder
@@ -228,6 +229,19 @@ def test_a_limit_leaves_questions_unasked_until_it_is_raised(run, counts):
     assert asked.questions == [*DEFERRED]
     fewer = defer_questions(run, counts, asked, gold=GOLD, limit=1)  # what is paid for counts
     assert fewer.to_dict() == every.to_dict()
+
+
+def test_what_may_be_spent_is_of_the_whole_deferral(run, counts):
+    asked = Asked()
+    some = defer_questions(run, counts, asked, spending=SpendLimit(max_calls=2))
+    assert asked.questions == ["q1", "q2"]
+    assert (some.answered, some.not_asked) == (2, 3)
+    spending = SpendLimit(max_calls=2)
+    again = defer_questions(run, counts, asked, spending=spending)
+    assert (len(asked.questions), spending.calls, spending.reached) == (2, 2, "max_calls")
+    assert again.to_dict() == some.to_dict()
+    defer_questions(run, counts, asked, spending=SpendLimit(max_calls=5))
+    assert asked.questions == [*DEFERRED]
 
 
 def test_another_agent_or_seed_on_the_same_store_is_refused(run, counts):

@@ -123,7 +123,12 @@ def test_an_interval_gives_times_spread_over_it(media, interval, frames, policy,
         ({"video": "film.mkv", "start": 1.0, "zero_length": "2s"}, "unknown zero_length '2s'"),
         ({"video": "film.mkv"}, "video='film.mkv' has neither times nor a start"),
         ({"video": "film.mkv", "end": 3.0}, "has neither times nor a start"),
-        ({"video": "film.mkv", "start": 2.0}, "start=2.0 is the end too"),
+        (
+            {"video": "film.mkv", "start": 2.0},
+            r"^start=2.0 is the end too: say what such a moment shows \(none, 1s, 10s\) by"
+            r" zero_length in the item, \[input\] zero_length in the configuration, or"
+            r" read_trajectories\(zero_length=\)$",
+        ),
         ({"video": "film.mkv", "start": 5.0, "end": 6.0}, "outside the video, which has 4 s"),
         ({"video": "film.mkv", "start": "2"}, "start='2' must be a number of seconds"),
         ({"video": "film.mkv", "start": True}, "start=True must be a number of seconds"),
@@ -141,9 +146,23 @@ def test_what_cannot_be_expanded_is_named_in_one_line(media, record, message):
     assert "\n" not in str(caught.value)
 
 
-def test_an_interval_needs_a_number_of_frames(media):
-    with pytest.raises(InputError, match=r"how many frames an interval shows .*\[input\] frames"):
-        expand_item({"video": "film.mkv", "start": 1.0, "end": 2.0}, media)
+@pytest.mark.parametrize("frames", [None, 4])
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({}, "has an interval and no times: give them, or say how many frames an interval shows"),
+        ({"frames": 4}, "frames=4 is a number, and an item's frames are paths: take it out"),
+        ({"frames": 4.0, "times": [1.0]}, "frames=4.0 is a number"),
+    ],
+)
+def test_how_many_frames_an_interval_shows_is_not_said_in_the_item(media, frames, more, message):
+    item = {"video": "film.mkv", "start": 1.0, "end": 2.0, **more}
+    if frames and not more:
+        assert len(expand_item(item, media, frames=frames)["times"]) == frames
+        return
+    place = r", by \[input\] frames in the configuration, or read_trajectories\(frames=\)$"
+    with pytest.raises(InputError, match=message + ".*" + place):
+        expand_item(item, media, frames=frames)
 
 
 def test_pictures_of_a_folder_are_what_they_were(media):
