@@ -18,7 +18,7 @@ from carve_stats.replay.protocols import Agent, Evidence, Rendering, ReplayReply
 from carve_stats.replay.records import Replay, ReplayKey
 from carve_stats.replay.redaction import redact
 from carve_stats.replay.rendering import EvidenceRenderer, RenderingError, hash_frames
-from carve_stats.replay.replies import judge_reply, plain_reply, plain_text
+from carve_stats.replay.replies import judge_reply, plain_reply, plain_text, plain_transport
 from carve_stats.replay.seeds import evidence_seed, replay_seed
 from carve_stats.replay.trajectories import Trajectory
 
@@ -410,7 +410,8 @@ def reply_of_failure(error: BaseException, key: ReplayKey) -> ReplayReply:
             f" {repetition}, attempt {attempt}: {said}"
         ) from error
     return ReplayReply(
-        text=plain_text(f"{TRANSPORT_MARK} {said}"), transport=getattr(error, "transport", ())
+        text=plain_text(f"{TRANSPORT_MARK} {said}"),
+        transport=plain_transport(getattr(error, "transport", ())),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from carve_stats.replay.parsing import ParsedAnswer, parse_answer, parse_open_answer
 from carve_stats.replay.protocols import ReplayReply
 
-__all__ = ["judge_reply", "plain_reply", "plain_text"]
+__all__ = ["judge_reply", "plain_reply", "plain_text", "plain_transport"]
 
 
 def judge_reply(reply: ReplayReply, options: Mapping[str, str]) -> ParsedAnswer:
@@ -90,20 +90,43 @@ def plain_reply(reply: object) -> ReplayReply:
             raise TypeError(f"its reply's usage {name!r}={value!r} must have a str for its name")
         usage[plain_text(name)] = _plain_number(name, value)
     return ReplayReply(
-        text=plain_text(reply.text), usage=usage, transport=_plain_transport(reply), **values
+        text=plain_text(reply.text),
+        usage=usage,
+        transport=plain_transport(reply.transport),
+        **values,
     )
 
 
-def _plain_transport(reply: ReplayReply) -> list[Any]:
-    if not reply.transport:
+def plain_transport(entries: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """What was sent for a reply, in plain values.
+
+    Parameters
+    ----------
+    entries : iterable of mapping
+        One a request.
+
+    Returns
+    -------
+    list of dict
+        As JSON can hold them.
+
+    Raises
+    ------
+    TypeError
+        It cannot.
+    """
+    if not entries:
         return []
     try:
-        entries = msgspec.json.decode(msgspec.json.encode(list(reply.transport)))
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise TypeError(f"its reply's transport cannot be stored as JSON ({error})") from None
-    if not all(isinstance(entry, dict) for entry in entries):
-        raise TypeError("its reply's transport must be a sequence of mappings")
-    return entries
+        told = [{n: plain_text(v) if isinstance(v, str) else v for n, v in e.items()}
+                for e in entries]  # fmt: skip
+        plain: list[Any] = msgspec.json.decode(msgspec.json.encode(told))
+    except (AttributeError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise TypeError(
+            "its reply's transport must be a sequence of mappings that JSON can hold"
+            f" ({type(error).__name__})"
+        ) from None
+    return plain
 
 
 def _plain_number(name: str, value: object) -> float:

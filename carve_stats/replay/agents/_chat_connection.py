@@ -12,6 +12,11 @@ from carve_stats.replay.agents._rate_limit import Clock, RequestGate
 
 __all__ = ["ChatConnection", "Outcome", "require_client_library"]
 
+# Of the HTTP library: before any of the request was on its way.
+_NOT_SENT = frozenset(("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError",
+                       "UnsupportedProtocol"))  # fmt: skip
+_LONGEST_BODY = 64 * 10**6  # bytes, unpacked
+
 
 class Outcome(NamedTuple):
     """What became of one request.
@@ -32,6 +37,8 @@ class Outcome(NamedTuple):
         Why there is no whole response.
     timed_out : bool
         Whether that was the time.
+    sent : bool
+        Whether the request may have reached the server.
     """
 
     wave: int
@@ -41,6 +48,7 @@ class Outcome(NamedTuple):
     content: bytes = b""
     failure: str | None = None
     timed_out: bool = False
+    sent: bool = True
 
 
 class ChatConnection:
@@ -60,8 +68,13 @@ class ChatConnection:
         import openai
 
         # Its own retries would hide requests, and its time-outs are of single reads.
+        # A redirection would take the conversation, and headers of the user's own, to another host.
         self._client = openai.AsyncOpenAI(
-            base_url=base_url, api_key=api_key, max_retries=0, timeout=None
+            base_url=base_url,
+            api_key=api_key,
+            max_retries=0,
+            timeout=None,
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
         )
         self._timeout = timeout
         self._clock = clock
@@ -83,28 +96,36 @@ class ChatConnection:
         finally:
             await self._client.close()
 
-    async def post(self, body: Mapping[str, Any]) -> Outcome:
+    async def post(self, body: Mapping[str, Any], *, patience: float) -> Outcome:
         """Ask for one completion, as soon as the gate lets it pass.
 
         Parameters
         ----------
         body : mapping
             Of the request.
+        patience : float
+            Seconds that it may wait for the gate.
 
         Returns
         -------
         Outcome
             Whatever happened.
+
+        Raises
+        ------
+        GateClosedError
+            The gate stays closed for longer; nothing was sent.
         """
         import openai
 
-        wave = await self.gate.enter()
+        wave = await self.gate.enter(patience)
         began = self._clock.time()
         status: int | None = None
         headers: Mapping[str, str] = {}
         content = b""
         failure = None
         timed_out = False
+        sent = True
         others = {name: value for name, value in body.items() if name not in ("model", "messages")}
         try:
             async with (
@@ -114,10 +135,12 @@ class ChatConnection:
                 ) as response,
             ):
                 status, headers = response.status_code, response.headers
-                content = await response.read()
+                content = await _whole_body(response)
         except openai.APIStatusError as error:
             status, headers = error.status_code, error.response.headers
             content = error.response.content
+        except _TooLongError:
+            failure = f"a reply of more than {_LONGEST_BODY // 10**6} MB"
         except TimeoutError:
             failure, timed_out = f"no reply within {self._timeout:g} s", True
         except Exception as error:
@@ -126,10 +149,24 @@ class ChatConnection:
             # The client's own says no more than "Connection error."
             cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else None
             failure = f"the connection failed ({one_line(cause or error)})"
+            sent = type(cause or error).__name__ not in _NOT_SENT
         finally:
             self.gate.leave()
         seconds = self._clock.time() - began
-        return Outcome(wave, seconds, status, headers, content, failure, timed_out)
+        return Outcome(wave, seconds, status, headers, content, failure, timed_out, sent)
+
+
+class _TooLongError(Exception):
+    """A body that does not end."""
+
+
+async def _whole_body(response: Any) -> bytes:
+    body = bytearray()
+    async for part in response.iter_bytes():
+        body += part
+        if len(body) > _LONGEST_BODY:
+            raise _TooLongError
+    return bytes(body)
 
 
 def require_client_library() -> None:

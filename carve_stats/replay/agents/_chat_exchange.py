@@ -19,18 +19,29 @@ from carve_stats.replay.agents._chat_replies import (
     read_complaint,
     read_reply,
 )
-from carve_stats.replay.agents._rate_limit import Clock, pause_after, read_retry_after
+from carve_stats.replay.agents._rate_limit import (
+    Clock,
+    GateClosedError,
+    pause_after,
+    read_retry_after,
+)
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.redaction import REDACTED, redact
+from carve_stats.replay.replies import plain_text
 
 __all__ = ["ChatAsker", "LostReplyError", "LostReplyTimeoutError"]
 
 _log = logging.getLogger(__name__)
 
+_SHOWN = 300  # characters of what a server says
 _PASSING = frozenset((408, 409, 425))  # beside 5xx: it may be well in a moment
 _MENDS = {
     401: "check the key in {key}",
     403: "check the key in {key}",
+    301: "give the address that it redirects to as base_url",
+    302: "give the address that it redirects to as base_url",
+    307: "give the address that it redirects to as base_url",
+    308: "give the address that it redirects to as base_url",
     404: "check model and base_url",
     413: "show fewer or smaller frames",
     429: "add to the account's quota, then resume the run",
@@ -103,7 +114,17 @@ class ChatAsker:
         waited = 0.0
         while True:
             body = self._body(messages, seed)
-            outcome = await connection.post(body)
+            patience = self._options.patience - waited
+            began = self._clock.time()
+            try:
+                outcome = await connection.post(body, patience=patience)
+            except GateClosedError as error:
+                raise LostReplyError(
+                    f"no request was sent: the server's rate limit goes on for {error.args[0]:.0f}"
+                    f" s, and a replay waits {self._options.patience:g} s in all (patience)",
+                    transport,
+                ) from None
+            waited += max(0.0, self._clock.time() - began - outcome.seconds)
             entry: dict[str, Any] = {
                 "status": outcome.status, "error": None, "seconds": outcome.seconds, "waited": 0.0,
             }  # fmt: skip
@@ -128,7 +149,10 @@ class ChatAsker:
                 connection.gate.limit(outcome.wave, wanted, str(status))
             else:
                 connection.gate.tell_pause(wanted, self._shown(_told(status, complaint)))
-            pause = min(wanted, self._options.patience - waited)
+            left = self._options.patience - waited
+            # A server that names a longer time is not waited for at all.
+            pause = 0.0 if limited and retry_after is not None and wanted > left else left
+            pause = min(wanted, pause)
             if pause > 0:
                 await self._clock.sleep(pause)
                 entry["waited"] = pause
@@ -159,7 +183,7 @@ class ChatAsker:
         """The status that counts, and a reply or a complaint."""
         status = outcome.status
         if outcome.failure is not None:
-            if outcome.timed_out or status is not None:
+            if outcome.sent:  # it may have been answered, and paid
                 self._lose(outcome.failure, transport, timed_out=outcome.timed_out)
             return None, None, Complaint(outcome.failure)
         if status is not None and not 200 <= status < 300:
@@ -174,11 +198,17 @@ class ChatAsker:
             reply = read_reply(data, outcome.headers)
         except ValueError as error:
             self._lose(str(error), transport)
-        for secret in self._options.secrets():  # a gateway may show what it was sent
-            if secret in reply.text:
-                reply = replace(reply, text=reply.text.replace(secret, REDACTED))
+        # A gateway may show what it was sent, in any place.
+        reply = replace(
+            reply,
+            text=self._without_secrets(reply.text),
+            model=reply.model and self._without_secrets(reply.model),
+            finish_reason=reply.finish_reason and self._without_secrets(reply.finish_reason),
+            usage={self._without_secrets(name): n for name, n in reply.usage.items()},
+        )
         if isinstance(data.get("system_fingerprint"), str):
-            transport[-1]["system_fingerprint"] = data["system_fingerprint"]
+            shown = self._without_secrets(data["system_fingerprint"])
+            transport[-1]["system_fingerprint"] = shown
         if "seed" in self._refused:
             reply = replace(reply, usage={**reply.usage, "seed_refused": 1})
         return status, reply, Complaint("")
@@ -213,15 +243,20 @@ class ChatAsker:
         options = self._options
         mend = _MENDS.get(status or 0, "change the agent's options or the conversation")
         raise AgentError(
-            self._shown(
-                f"{options.base_url} refuses model {options.model!r} with status {status}"
-                f" ({complaint.message or 'it says no more'}):"
-                f" {mend.format(key=options.api_key_env)}"
-            )
+            f"{options.base_url} refuses model {options.model!r} with status {status}"
+            f" ({self._shown(complaint.message) or 'it says no more'}):"
+            f" {mend.format(key=options.api_key_env)}"
         )
 
+    def _without_secrets(self, text: str) -> str:
+        """What a model says may look like a secret and be none: only our own go."""
+        for secret in self._options.secrets():
+            text = text.replace(secret, REDACTED)
+        return text
+
     def _shown(self, text: str) -> str:
-        return redact(text, *self._options.secrets())
+        text = plain_text(redact(text, *self._options.secrets()))
+        return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def _told(status: int | None, complaint: Complaint) -> str:

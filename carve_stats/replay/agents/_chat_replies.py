@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -19,6 +18,8 @@ _CACHE_HEADERS = (
     "x-openrouter-cache-status", "x-cache-status", "x-cache", "cache-status",
 )  # fmt: skip
 _CACHE_FLAGS = ("cached", "from_cache", "cache_hit")
+_LONGEST = 20_000  # of a message; what is shown of it is cut once its secrets are out
+_MOST = 2**53  # no server counts so many tokens
 _HIT = re.compile(r"\b(?:hit|true)\b", re.IGNORECASE)
 
 
@@ -174,7 +175,7 @@ def complaint_of(data: Any) -> Complaint:
     message = error.get("message", error.get("detail", ""))
     if isinstance(message, list):  # FastAPI's, an entry a parameter
         entries = [entry for entry in message if isinstance(entry, Mapping)]
-        named += [str(entry["loc"][-1]) for entry in entries if entry.get("loc")]
+        named += [str(loc[-1]) for e in entries if isinstance(loc := e.get("loc"), list) and loc]
         message = "; ".join(f"{_path(entry.get('loc'))}: {entry.get('msg')}" for entry in entries)
     return Complaint(
         _one_line(str(message)), code="" if code is None else str(code), parameters=tuple(named)
@@ -186,8 +187,7 @@ def _path(loc: Any) -> str:
 
 
 def _one_line(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 300 else text[:299] + "…"
+    return " ".join(text[:_LONGEST].split())
 
 
 def _reply_text(message: Mapping[str, Any]) -> str:
@@ -223,5 +223,5 @@ def _usage(usage: Any) -> Iterator[tuple[str, float]]:
     for counts in (*details, usage):
         for name, value in counts.items():
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if number and math.isfinite(value):
+            if number and abs(value) < _MOST:  # NaN is not
                 yield name, value

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-__all__ = ["Clock", "RequestGate", "pause_after", "read_retry_after"]
+__all__ = ["Clock", "GateClosedError", "RequestGate", "pause_after", "read_retry_after"]
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +33,10 @@ class Clock:
     async def sleep(self, seconds: float) -> None:
         """Let other coroutines go on for so long."""
         await asyncio.sleep(seconds)
+
+
+class GateClosedError(Exception):
+    """A server's pause that is longer than anybody's patience; holds its seconds."""
 
 
 class RequestGate:
@@ -61,17 +66,30 @@ class RequestGate:
         self._said_until = 0.0
         self._changed = asyncio.Event()
 
-    async def enter(self) -> int:
+    async def enter(self, patience: float = math.inf) -> int:
         """Wait until a request may be sent, and count it; `leave` is to follow.
+
+        Parameters
+        ----------
+        patience : float
+            Seconds that it may wait for the server's pause to be over.
 
         Returns
         -------
         int
             The wave that the request belongs to, for `limit`.
+
+        Raises
+        ------
+        GateClosedError
+            The pause is longer.
         """
+        give_up_at = self._clock.time() + patience
         while True:
             pause = self._resume_at - self._clock.time()
             if pause > 0:
+                if self._resume_at > give_up_at:
+                    raise GateClosedError(pause)
                 await self._clock.sleep(pause)
             elif self.allowed is not None and self.in_flight >= self.allowed:
                 self._changed.clear()

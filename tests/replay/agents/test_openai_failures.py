@@ -8,10 +8,19 @@ import threading
 
 import pytest
 from chat_server import HANG, RESET, STALL, ChatServer, Said, failing, honest
-from openai_runs import pictured_questions, quick_agent, request, run, worded_questions
+from openai_runs import (
+    QuickClock,
+    pictured_questions,
+    quick_agent,
+    request,
+    run,
+    worded_questions,
+)
 
 from carve_stats.errors import AgentError
+from carve_stats.replay.agents import _chat_connection
 from carve_stats.replay.agents._chat_exchange import LostReplyError
+from carve_stats.replay.agents._rate_limit import GateClosedError, RequestGate
 
 SLOW_DOWN = {"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"}
 UNKNOWN_SEED = {"message": "Unrecognized request argument supplied: seed", "param": None}
@@ -40,7 +49,6 @@ def warnings(caplog):
         (failing(529, {"message": "full"}), 529, "full", [1, 2], "server in trouble"),
         (failing(500, {}, retry_after="5"), 500, "", [5, 5], "server in trouble"),
         (failing(408, {"message": "slow"}), 408, "slow", [1, 2], "server in trouble"),
-        (RESET, None, "the connection failed", [1, 2], "server in trouble"),
         (Said(raw=b'{"error": {"code": 502, "message": "up"}}'), 200, "up", [1, 2], "502: up"),
         (Said(raw=b'{"error": {"message": "up"}}'), 200, "up", [1, 2], "500: up"),
         (failing(429, SLOW_DOWN), 429, "Rate limit", [1, 2], "waiting on rate limit: 1 s (429)"),
@@ -71,6 +79,7 @@ def test_trouble_is_waited_out_and_every_request_is_recorded(
 @pytest.mark.parametrize(
     ("loss", "kind", "status", "said"),
     [
+        (RESET, ConnectionError, None, "the connection failed"),
         (Said(cut=20), ConnectionError, 200, "the connection failed"),
         (Said(raw=b'{"choices": [{'), ConnectionError, 200, "the server's reply of 14 bytes is no"),
         (Said(raw=b'{"object": "list"}'), ConnectionError, 200, "no choices[0].message"),
@@ -114,14 +123,112 @@ def test_a_server_that_is_not_there_is_waited_for_as_long_as_the_patience_lasts(
     assert "ConnectError" in warnings(caplog)[0]
 
 
-def test_a_limit_longer_than_the_patience_is_waited_for_before_the_replay_fails(tmp_path):
-    with ChatServer(then=lambda asked: failing(429, SLOW_DOWN, retry_after="3600"), behave=[]) as s:
-        done = run(quick_agent(s, patience=20), worded_questions(1), tmp_path, k=1,
+def test_a_limit_longer_than_the_patience_fails_its_replays_at_once(tmp_path):
+    with ChatServer(then=lambda asked: failing(429, SLOW_DOWN, retry_after="1e9"), behave=[]) as s:
+        agent = quick_agent(s, patience=20)
+        done = run(agent, worded_questions(3), tmp_path, k=1, conditions=["self"])
+        assert len(s.asked) <= 3
+    assert {record.status for record in done.records} == {"transport_error"}
+    assert done.status.lost == 3
+    texts = " ".join(record.text for record in done.records)
+    assert "no reply in 1 request and 0 s of waiting, the last with 429: Rate" in texts
+    assert agent._clock.slept == []
+
+
+def test_the_gate_opens_again_for_replays_that_come_later():
+    async def go():
+        gate = RequestGate(QuickClock())
+        gate.limit(await gate.enter(), 30.0, "429")
+        gate.leave()
+        with pytest.raises(GateClosedError):
+            await gate.enter(20.0)
+        await gate.enter(40.0)
+        assert gate.in_flight == 1
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirection_is_refused_and_nothing_goes_to_another_host(status, monkeypatch):
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Extra-Auth: custom-header-secret")
+    with ChatServer() as other:
+        moved = Said(status=status, headers={"location": f"{other.url}/chat/completions"})
+        with (
+            ChatServer([moved]) as server,
+            pytest.raises(AgentError, match=rf"status {status} .*as base_url"),
+        ):
+            ask(quick_agent(server))
+        assert other.asked == []
+
+
+@pytest.mark.parametrize("place", ["model", "finish_reason", "system_fingerprint", "usage"])
+def test_a_key_that_a_server_repeats_in_any_field_is_not_stored(place, tmp_path, monkeypatch):
+    key = "zq9-topsecret-123456"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    choice = {"message": {"content": "The answer is A."}, "finish_reason": "stop"}
+    body = {"choices": [choice], "usage": {"prompt_tokens": 3}}
+    if place == "finish_reason":
+        choice[place] = key
+    elif place == "usage":
+        body["usage"][key] = 1
+    else:
+        body[place] = f"for {key}"
+    with ChatServer(then=lambda asked: Said(raw=json.dumps(body).encode()), behave=[]) as server:
+        done = run(quick_agent(server), worded_questions(1), tmp_path, k=1, conditions=["self"])
+    assert done.status.valid == 1
+    for file in (tmp_path / "run").rglob("*"):
+        assert not file.is_file() or b"topsecret" not in file.read_bytes()
+
+
+def test_a_key_is_taken_out_before_a_message_is_cut(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "zq9-topsecret-123456")
+    refusal = failing(401, {"message": "x" * 282 + "zq9-topsecret-123456"})
+    with ChatServer([refusal]) as server, pytest.raises(AgentError) as told:
+        ask(quick_agent(server))
+    assert "zq9" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        failing(422, {}), Said(status=422, raw=b'{"detail": [{"loc": 5, "msg": "x"}]}'),
+        Said(status=422, raw=b'{"detail": [{"loc": {"a": 1}, "msg": "x"}]}'),
+    ],
+)  # fmt: skip
+def test_a_complaint_of_any_form_is_shown(said):
+    with ChatServer([said]) as server, pytest.raises(AgentError, match="with status 422"):
+        ask(quick_agent(server))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"system_fingerprint": "\ud800"},
+        {"usage": {"prompt_tokens": 10**400, "completion_tokens": 2}},
+        {"model": "\ud800m"},
+    ],
+    ids=["fingerprint", "usage", "model"],
+)
+def test_an_odd_field_does_not_end_a_run(odd, tmp_path):
+    body = {"choices": [{"message": {"content": "A"}}], **odd}
+    with ChatServer(then=lambda asked: Said(raw=json.dumps(body).encode()), behave=[]) as server:
+        done = run(quick_agent(server), worded_questions(1), tmp_path, k=1, conditions=["self"])
+    assert done.status.valid == 1
+
+
+def test_half_a_character_in_an_error_is_a_failed_attempt(tmp_path):
+    trouble = Said(status=500, raw=b'{"error": {"message": "\\ud800\\u001b[31m"}}')
+    with ChatServer(then=lambda asked: trouble, behave=[]) as server:
+        done = run(quick_agent(server, patience=1), worded_questions(1), tmp_path, k=1,
                    conditions=["self"])  # fmt: skip
-    (record,) = done.records
-    assert record.status == "transport_error"
-    assert "no reply in 1 request and 20 s of waiting, the last with 429: Rate" in record.text
-    assert [entry["waited"] for entry in record.transport] == [20]
+    assert done.status.lost == 1
+
+
+def test_a_body_that_does_not_end_is_cut_off(monkeypatch):
+    monkeypatch.setattr(_chat_connection, "_LONGEST_BODY", 10_000)
+    long = json.dumps({"choices": [{"message": {"content": "A" * 20_000}}]}).encode()
+    with ChatServer([Said(raw=long)]) as server, pytest.raises(ConnectionError, match="more than"):
+        ask(quick_agent(server))
 
 
 @pytest.mark.parametrize(
