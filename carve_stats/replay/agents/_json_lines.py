@@ -135,7 +135,8 @@ def read_reply(line: bytes, identity: int) -> ReplayReply:
     for name in reply:
         if name not in _FIELDS:
             raise ValueError(f"its reply has an {unknown_name('field', name, _FIELDS)}")
-    if reply.get("id", identity) != identity:
+    told = reply.get("id", identity)
+    if isinstance(told, bool) or told != identity:
         raise ProgramError(
             f"the program replied to request {reply['id']!r:.40}, it was asked {identity}"
         )
