@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -82,9 +81,15 @@ def progress_bar(what: str) -> Iterator[Progress]:
 
 @contextmanager
 def _logs_shown(show: Callable[[str], Any]) -> Iterator[None]:
-    """Show what the replay loop and its agents have to say while they work."""
+    """Show what the replay loop and its agents have to say while they work, each as a line."""
+    import logging
+
+    class Shown(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            show(visible(record.getMessage()))
+
     logger = logging.getLogger("carve_stats")
-    handler = _Shown(show)
+    handler = Shown(logging.WARNING)
     logger.addHandler(handler)
     propagated, logger.propagate = logger.propagate, False
     try:
@@ -92,18 +97,6 @@ def _logs_shown(show: Callable[[str], Any]) -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagated
-
-
-class _Shown(logging.Handler):
-    """Shows each record as a line, whatever characters are in it."""
-
-    def __init__(self, show: Callable[[str], Any]) -> None:
-        super().__init__(logging.WARNING)
-        self._show = show
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Show one."""
-        self._show(visible(record.getMessage()))
 
 
 def _announced(what: str, show: Progress) -> Progress:

@@ -26,7 +26,7 @@ from carve_stats.replay.parsing import PARSER_VERSION, ParsedAnswer
 from carve_stats.replay.progress import RunProgress, RunStatus
 from carve_stats.replay.protocols import ReplayReply
 from carve_stats.replay.records import LOST, Replay
-from carve_stats.replay.replies import judge_reply
+from carve_stats.replay.replies import OWN_ANSWER, judge_reply
 from carve_stats.replay.store import RunStore
 from carve_stats.replay.trajectories import Trajectory
 
@@ -35,7 +35,6 @@ __all__ = ["CHANGES", "ReparsedRun", "Verdict", "reparse_run"]
 CHANGES = ("same", "valid to invalid", "invalid to valid", "flip 0 to 1", "flip 1 to 0", "other")
 """What may become of a record; other: another option that flips as well, or another status."""
 
-_OWN_ANSWER = "the reply's own answer"  # the rule that `judge_reply` names
 _CLIPPED = 300
 _REMEMBERED = 100_000  # verdicts on texts of a question that come again, and how long these may be
 _SHORT = 500
@@ -262,7 +261,7 @@ class _Judging:
     def judge(self, record: Replay) -> tuple[Replay, str]:
         """The record judged anew, and why it was left as it is: ``own``, ``open`` or nothing."""
         options = self._questions[record.question_id].options
-        if record.rule == _OWN_ANSWER:
+        if record.rule == OWN_ANSWER:
             return record, "own"
         if not options:
             return record, "open"

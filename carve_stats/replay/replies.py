@@ -13,7 +13,10 @@ import numpy as np
 from carve_stats.replay.parsing import ParsedAnswer, parse_answer, parse_open_answer
 from carve_stats.replay.protocols import ReplayReply
 
-__all__ = ["judge_reply", "plain_reply", "plain_text", "plain_transport"]
+__all__ = ["OWN_ANSWER", "judge_reply", "plain_reply", "plain_text", "plain_transport"]
+
+OWN_ANSWER = "the reply's own answer"
+"""The rule that decides where an agent gave an answer beside its text."""
 
 
 def judge_reply(reply: ReplayReply, options: Mapping[str, str]) -> ParsedAnswer:
@@ -33,8 +36,8 @@ def judge_reply(reply: ReplayReply, options: Mapping[str, str]) -> ParsedAnswer:
     """
     if reply.answer is not None:
         if options and reply.answer not in options:
-            return ParsedAnswer(None, "out_of_set", "the reply's own answer")
-        return ParsedAnswer(reply.answer, "ok", "the reply's own answer")
+            return ParsedAnswer(None, "out_of_set", OWN_ANSWER)
+        return ParsedAnswer(reply.answer, "ok", OWN_ANSWER)
     if reply.finish_reason == "length":
         return ParsedAnswer(None, "truncated", "finish reason")
     return parse_answer(reply.text, options) if options else parse_open_answer(reply.text)
